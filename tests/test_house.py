@@ -104,14 +104,12 @@ def excepted(name: str, exceptions: dict[str, str]) -> bool:
 
 
 def test_a_module_can_be_read_at_once(modules: dict[str, Module]) -> None:
-    """A module has 110 to 600 lines."""
     sizes = {name: module.lines for name, module in modules.items() if not excepted(name, SIZES)}
     wrong = {name: size for name, size in sizes.items() if not SHORTEST <= size <= LONGEST}
     assert not wrong, f"join short modules with what they change with, split long ones: {wrong}"
 
 
 def test_no_module_is_a_paragraph_of_its_neighbour(modules: dict[str, Module]) -> None:
-    """A small module has users besides one in its own room."""
     users = collections.defaultdict(list)
     for module in modules.values():
         for name in module.imported & modules.keys() - {module.name}:
@@ -124,14 +122,12 @@ def test_no_module_is_a_paragraph_of_its_neighbour(modules: dict[str, Module]) -
 
 
 def test_no_two_modules_share_a_name(modules: dict[str, Module]) -> None:
-    """A base name means one module."""
     counts = collections.Counter(name.rpartition(".")[2] for name in modules)
     twins = [name for name, count in counts.items() if count > 1 and not excepted(name, NAMES)]
     assert not twins, f"rename one module after what sets it apart: {twins}"
 
 
 def test_names_are_words_of_the_field(modules: dict[str, Module]) -> None:
-    """A module is a noun, a function a verb; neither says “said” or “kept”."""
     named = [(module.name, name) for module in modules.values() for name in module.names]
     named += [(room(name), name.rpartition(".")[2]) for name in modules]
     words = {pair: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", pair[1]).lower() for pair in named}
@@ -140,7 +136,6 @@ def test_names_are_words_of_the_field(modules: dict[str, Module]) -> None:
 
 
 def test_the_whole_stays_small(modules: dict[str, Module]) -> None:
-    """Files, lines and imports do not grow."""
     lines = sum(module.lines for module in modules.values())
     code = sum(module.code for module in modules.values())
     imports = sum(module.imports for module in modules.values())

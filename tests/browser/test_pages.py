@@ -40,7 +40,6 @@ _RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).v
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page: Opens, scheme: str) -> None:
-    """No page has a serious finding for people who cannot see or point, in either theme."""
     page = open_page("/help", color_scheme=scheme, bypass_csp=True)
     found: dict[str, Any] = {}
     for address in PAGES:
@@ -53,7 +52,6 @@ def test_axe_finds_nothing_serious(open_page: Opens, scheme: str) -> None:
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_hangs_over(open_page: Opens, width: int) -> None:
-    """No page is wider than the screen, nor with letters that are wider than those of most."""
     page = open_page("/help", viewport={"width": width, "height": 800}, bypass_csp=True)
     root = page.url.removesuffix("/help")
     wide = {}
@@ -66,7 +64,6 @@ def test_nothing_hangs_over(open_page: Opens, width: int) -> None:
 
 
 def test_from_match_to_match(open_page: Opens) -> None:
-    """The buttons and the keys go from one match of a document to the next."""
     page = open_page(DOCUMENT)
     page.keyboard.press("n")
     expect(page.locator(".text mark").nth(0)).to_have_class("near here")
@@ -78,7 +75,6 @@ def test_from_match_to_match(open_page: Opens) -> None:
 
 
 def test_the_map_shows_titles_and_takes_a_lasso(open_page: Opens) -> None:
-    """Pointing shows a title, a lasso gives a list, a question lights up its hits."""
     page = open_page("/map")
     canvas = page.locator("#map[data-ready=yes]")
     expect(canvas).to_be_visible()
@@ -104,7 +100,6 @@ def test_the_map_shows_titles_and_takes_a_lasso(open_page: Opens) -> None:
 
 
 def test_pointing_shows_a_title(open_page: Opens) -> None:
-    """Somewhere on the map there is a point, and it says what it is; the wheel zooms."""
     page = open_page("/map?id=baking/pumpernickel-night.md")
     expect(page.locator("#map[data-ready=yes]")).to_be_visible()
     box = page.locator("#map").bounding_box()
@@ -120,7 +115,6 @@ def test_pointing_shows_a_title(open_page: Opens) -> None:
 
 
 def test_a_file_is_dropped_and_brought_in(open_page: Opens) -> None:
-    """Files that are chosen become a job that tells how far it is, and then they are found."""
     page = open_page("/library")
     content = "Quicklime slakes with a hiss. The whitewash of the byre is done in May."
     page.locator("#files").set_input_files(

@@ -17,7 +17,6 @@ QUESTION = "why does my bread stay flat"
 
 
 def test_answers_as_you_type(open_page: Opens) -> None:
-    """Hits come without Enter; the address and the title follow; back brings the first page."""
     page = open_page()
     page.locator("#q").press_sequentially(QUESTION, delay=15)
     expect(page.locator(".hit h2").first).to_have_text("Too long in the basket")
@@ -32,7 +31,6 @@ def test_answers_as_you_type(open_page: Opens) -> None:
 
 
 def test_filters_and_the_way_of_ranking(open_page: Opens) -> None:
-    """A facet, the switch and the sort change the answer at once, and stand in the address."""
     page = open_page("/?q=water")
     page.get_by_label("gardening").first.check()
     expect(page.locator(".chosen a")).to_have_text("gardening")
@@ -89,7 +87,6 @@ def test_without_scripts(open_page: Opens) -> None:
 
 
 def test_theme_is_kept(open_page: Opens) -> None:
-    """The switch turns the page dark, and the next page is dark from the beginning."""
     page = open_page("/", color_scheme="light")
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)
@@ -100,7 +97,6 @@ def test_theme_is_kept(open_page: Opens) -> None:
 
 
 def test_right_to_left(open_page: Opens) -> None:
-    """A Hebrew question runs from the right."""
     page = open_page("/")
     page.locator("#q").fill("לחם שמרים")
     assert page.locator("#q").evaluate("e => getComputedStyle(e).direction") == "rtl"

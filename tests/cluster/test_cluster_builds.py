@@ -34,7 +34,6 @@ def _on(dask: Dask, **more: Any) -> IndexOptions:
 def test_the_sample_corpus_is_the_same_index(
     ingest: Callable[..., IngestReport], library: Path, dask: Dask
 ) -> None:
-    """An index that a cluster has built is that of one process, to the bit."""
     ingest(shipped_folder("sample_corpus"))
     build_index(library, OPTIONS)
     expected = arrays_of(library)
@@ -55,7 +54,6 @@ def test_many_partitions_are_the_same_index(
     *,
     packed: bool,
 ) -> None:
-    """Partitions that are counted apart and joined give what one run gives."""
     if packed:
         monkeypatch.setattr("lpisearch.index.subspace.PACKED_FROM", 1000)
         build_index(many, OPTIONS)
@@ -74,7 +72,6 @@ def test_a_library_in_postgresql_is_read_by_workers(
     dask: Dask,
     tmp_path: Path,
 ) -> None:
-    """Workers read partitions from PostgreSQL, and the index is that of one process."""
     address = new_address()
     put(records, into=address)
     build_index(address, IndexOptions(dims=6, neighbours=5, index_store=str(tmp_path / "shared")))
@@ -89,7 +86,6 @@ def test_a_library_in_postgresql_is_read_by_workers(
 def test_a_worker_that_is_killed_is_replaced(
     many: Path, expected: dict[str, Any], stage: str
 ) -> None:
-    """With SIGKILL in the middle of a step both workers die; their parts are done again."""
     killed: list[int] = []
 
     def on_stage(name: str) -> None:
@@ -125,7 +121,6 @@ if __name__ == "__main__":
 def test_a_driver_that_is_killed_is_gone_on_with(
     many: Path, expected: dict[str, Any], dask: Dask, tmp_path: Path
 ) -> None:
-    """Its workers end with it, and the next run takes the finished steps, on another cluster."""
     script = tmp_path / "dies.py"
     script.write_text(_DIES)
     ended = subprocess.run(
@@ -141,7 +136,6 @@ def test_a_driver_that_is_killed_is_gone_on_with(
 
 
 def test_an_interrupt_ends_driver_and_workers(many: Path) -> None:
-    """Ctrl-C ends all processes, with status 130 and no traceback; no index is left behind."""
     command = [sys.executable, "-m", "lpisearch", "--db", str(many), "index", "--workers", "1"]
     process = subprocess.Popen(
         command,
@@ -162,7 +156,6 @@ def test_an_interrupt_ends_driver_and_workers(many: Path) -> None:
 def test_a_cluster_that_goes_is_stated(
     many: Path, new_dask: Callable[[], Dask], dask: Dask
 ) -> None:
-    """Without its scheduler a build ends with a stated error; the next one goes on."""
     own = new_dask()
 
     def on_stage(name: str) -> None:
@@ -178,7 +171,6 @@ def test_a_cluster_that_goes_is_stated(
 def test_the_command_line_says_what_went_over_the_wire(
     cli: Callable[..., Any], shelf: Path, dask: Dask
 ) -> None:
-    """`--cluster` is an option of `index`; its report counts bytes for each step."""
     shutil.rmtree(shelf.with_suffix(".index"), ignore_errors=True)
     answer = cli("index", "--cluster", dask.address, "--dims", "3", "--json")
     assert answer.exit_code == 0, answer.output
@@ -190,7 +182,6 @@ def test_the_command_line_says_what_went_over_the_wire(
 def test_workers_of_another_machine_do_not_read_a_file(
     shelf: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A library in a file is counted by the driver then, which is said; the index is the same."""
     build_index(shelf, OPTIONS)
     expected = arrays_of(shelf)
     monkeypatch.setattr("lpisearch.numeric.dask_cluster.is_one_machine", lambda _cluster: False)

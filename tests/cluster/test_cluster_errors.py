@@ -42,13 +42,11 @@ _PACKAGE = Path(lpisearch.__file__).parent
 
 @pytest.mark.parametrize("address", ["nonsense", "http://localhost:8786", "tcp://localhost"])
 def test_an_address_that_is_none(shelf: Path, address: str) -> None:
-    """An address of another form is refused, and what is meant is said."""
     with pytest.raises(BadOption, match="is not an address such as tcp://HOST:8786"):
         build_index(shelf, IndexOptions(cluster=address))
 
 
 def test_nobody_at_the_address(shelf: Path) -> None:
-    """Where no scheduler answers that is said, with what to start."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -58,7 +56,6 @@ def test_nobody_at_the_address(shelf: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["distributed", "cryptography"])
 def test_without_the_extra(shelf: Path, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    """Where the extra is not installed, how to install it is said."""
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ClusterMissing, match=r"pip install 'lpisearch\[cluster\]'"):
         build_index(shelf, IndexOptions(workers=2))
@@ -66,13 +63,11 @@ def test_without_the_extra(shelf: Path, monkeypatch: pytest.MonkeyPatch, missing
 
 @pytest.mark.parametrize("given", [{"cluster": "tcp://a:1", "workers": 2}, {"workers": -1}])
 def test_options_that_mean_nothing(shelf: Path, given: dict[str, object]) -> None:
-    """A cluster has its own processes, and no fewer than none."""
     with pytest.raises(BadOption, match="workers"):
         build_index(shelf, IndexOptions(**given))  # type: ignore[arg-type]
 
 
 def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker whose libraries are of other versions than here does no work."""
     with cluster_at(dask.address) as cluster, use_executor(cluster):
         cluster._versions = "lpisearch 9"
         with pytest.raises(lpisearch.LpiSearchError, match="this machine runs lpisearch 9"):
@@ -90,7 +85,6 @@ def test_workers_of_another_version(dask: Dask, monkeypatch: pytest.MonkeyPatch)
 def test_a_folder_that_workers_do_not_see(
     dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a worker has another folder at the path, it is named, and nothing stays there."""
     monkeypatch.chdir(tmp_path)
     with cluster_at(dask.address) as cluster:
         check_shared(cluster, tmp_path / "shared")
@@ -101,7 +95,6 @@ def test_a_folder_that_workers_do_not_see(
 
 
 def test_errors_of_a_part_come_back(dask: Dask, tmp_path: Path) -> None:
-    """What fails on a worker is raised here: ours with its next step, the system's as it is."""
     nothing = tmp_path / "nothing.db"
     with cluster_at(dask.address) as cluster, use_executor(cluster):
         with pytest.raises(
@@ -117,7 +110,6 @@ def test_errors_of_a_part_come_back(dask: Dask, tmp_path: Path) -> None:
 def test_a_cluster_without_workers(
     new_dask: Callable[[], Dask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where all workers are gone and none comes, the work is not waited for without end."""
     own = new_dask()
     monkeypatch.setattr(working, "_ALONE_SECONDS", 1)
     monkeypatch.setattr(working, "_CHECK_SECONDS", 0.2)
@@ -130,7 +122,6 @@ def test_a_cluster_without_workers(
 
 
 def test_strangers_have_no_key_for_processes_of_this_machine() -> None:
-    """What listens for `--workers` hangs up on who shows no certificate of this very run."""
     with local_cluster(1) as cluster:
         address = cluster.client.scheduler.address
         assert address.startswith("tls://127.0.0.1:")
@@ -145,7 +136,6 @@ def test_strangers_have_no_key_for_processes_of_this_machine() -> None:
 
 
 def test_no_log_of_a_worker_shows_what_is_sent() -> None:
-    """What goes to a worker may hold the password of a database: nothing of it is in its text."""
     assert "secret" not in repr(working.Task(b"postgresql://me:secret@host/library"))
 
 
@@ -167,7 +157,6 @@ def _listening() -> list[str]:
 
 
 def test_bytes_are_code_in_two_places_only() -> None:
-    """Only what speaks with a cluster reads pickled bytes; a build without one imports no Dask."""
     reads = {
         str(path.relative_to(_PACKAGE))
         for path in _PACKAGE.rglob("*.py")

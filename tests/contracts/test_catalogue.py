@@ -33,7 +33,6 @@ def corpus() -> Any:
 
 @every_method
 def test_the_class_knows_its_entry(name: str) -> None:
-    """`about` of a class is its entry, and the class can be imported from the package."""
     cls = METHODS[name]
     assert cls.about is CATALOGUE[name]
     assert getattr(lpisearch, CATALOGUE[name].class_name) is cls
@@ -42,7 +41,6 @@ def test_the_class_knows_its_entry(name: str) -> None:
 
 @every_method
 def test_needs_are_those_of_the_class(name: str) -> None:
-    """Parameters, graph and linearity are what the class has."""
     method, cls = CATALOGUE[name], METHODS[name]
     assert sorted(method.parameters) == sorted(cls().get_params())
     assert method.has_graph == issubclass(cls, GraphTransformer)
@@ -54,7 +52,6 @@ def test_needs_are_those_of_the_class(name: str) -> None:
 
 @every_method
 def test_what_it_chooses_may_be_auto(name: str) -> None:
-    """Each parameter that a method chooses takes "auto"."""
     for parameter in CATALOGUE[name].chooses:
         estimator: Any = METHODS[name](n_components=3).set_params(**{parameter: "auto"})
         assert estimator.fit(corpus()).n_components_ >= 1
@@ -62,7 +59,6 @@ def test_what_it_chooses_may_be_auto(name: str) -> None:
 
 @every_method
 def test_nested_means_that_fewer_dimensions_are_the_first_of_more(name: str) -> None:
-    """Three dimensions are the first three of five exactly where the catalogue says so."""
     three, five = (
         np.asarray(METHODS[name](n_components=count).fit(corpus()).transform(corpus()))
         for count in (3, 5)
@@ -88,7 +84,6 @@ def test_few_words_are_few(name: str) -> None:
 
 @every_method
 def test_clusters_are_found_where_it_says_so(name: str) -> None:
-    """A method that finds clusters gives one to each document; the others give none."""
     clusters = METHODS[name](n_components=3).fit(corpus()).clusters_
     assert (clusters is not None) == CATALOGUE[name].finds_clusters
     assert clusters is None or len(clusters) == len(corpus())
@@ -97,7 +92,6 @@ def test_clusters_are_found_where_it_says_so(name: str) -> None:
 @every_method
 @pytest.mark.parametrize("n_documents", [2, 30, 10_000])
 def test_usual_dimensions_are_possible(name: str, n_documents: int) -> None:
-    """By default there is at least one dimension, and fewer than documents."""
     usual = CATALOGUE[name].usual_dimensions(n_documents)
     assert usual == "auto" or (isinstance(usual, int) and 1 <= usual <= max(n_documents - 1, 2))
 
@@ -126,7 +120,6 @@ def test_the_length_of_all_documents_is_no_matter_or_refused(
 
 @every_method
 def test_a_term_may_come_twice(name: str) -> None:
-    """Sparse rows that name a term twice are the documents with the sum."""
     X = sparse.csr_array(corpus())
     parts = (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr)
     twice = sparse.csr_array(parts, shape=X.shape)
@@ -136,7 +129,6 @@ def test_a_term_may_come_twice(name: str) -> None:
 
 
 def test_the_contract_on_imports_names_every_method() -> None:
-    """Methods must not import each other: import-linter holds that for all of the catalogue."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
     independent = next(each for each in contracts if each["type"] == "independence")
@@ -144,7 +136,6 @@ def test_the_contract_on_imports_names_every_method() -> None:
 
 
 def test_the_catalogue_needs_no_numpy() -> None:
-    """A command's help and a plan list the methods without a slow import."""
     code = (
         "import sys; from lpisearch.methods.catalogue import CATALOGUE; assert CATALOGUE;"
         "sys.exit(any(each in sys.modules for each in ('numpy', 'scipy', 'sklearn')))"

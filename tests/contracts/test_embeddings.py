@@ -43,7 +43,6 @@ def cosines(points: Any) -> Any:
 
 
 def test_all_methods_are_linear_or_not() -> None:
-    """No name is in both lists, and all are in the one of all methods."""
     assert not PROJECTIONS.keys() & EMBEDDINGS.keys()
     assert METHODS.keys() == PROJECTIONS.keys() | EMBEDDINGS.keys()
 
@@ -53,13 +52,11 @@ def test_all_methods_are_linear_or_not() -> None:
     [EMBEDDINGS[name](n_components=2) for name in sorted(EMBEDDINGS)]
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
-    """It passes scikit-learn's own checks of a transformer."""
     check(estimator)
 
 
 @every_embedding
 def test_fitted_documents_stay_where_they_were_placed(name: str) -> None:
-    """The rule gives the fitted documents the places that they have."""
     X = corpus()
     method = fitted(name, X)
     assert method.embedding_.shape == (60, 5)
@@ -69,7 +66,6 @@ def test_fitted_documents_stay_where_they_were_placed(name: str) -> None:
 
 @every_embedding
 def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
-    """The same numbers give the same places as an array, a csr_array or a csr_matrix."""
     X, new = corpus(), corpus(8, seed=1)
     dense = fitted(name, X)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
@@ -80,7 +76,6 @@ def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
 
 @every_embedding
 def test_terms_of_a_row_may_come_in_any_order(name: str) -> None:
-    """A sparse matrix whose rows are not sorted by term gives the same places."""
     X = sparse.csr_array(corpus())
     turned = X.copy()
     for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
@@ -93,7 +88,6 @@ def test_terms_of_a_row_may_come_in_any_order(name: str) -> None:
 
 @every_embedding
 def test_float32_is_close_to_float64(name: str) -> None:
-    """Single precision in gives single precision out, at nearly the same cosines."""
     X = corpus()
     single_X = X.astype(np.float32)
     double, single = fitted(name, X), fitted(name, single_X)
@@ -106,7 +100,6 @@ def test_float32_is_close_to_float64(name: str) -> None:
 
 @every_embedding
 def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
-    """The same documents and seed give the same bits, on the iterative way too."""
     X = sparse.csr_array(corpus(700, 300), dtype=np.float32)
     new = sparse.csr_array(corpus(20, 300, 1), dtype=np.float32)
     first, second = fitted(name, X), fitted(name, X)
@@ -116,7 +109,6 @@ def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
 
 @every_embedding
 def test_order_of_documents_does_not_matter(name: str) -> None:
-    """Documents in another order come to lie at the same cosines."""
     X = corpus()
     order = np.random.default_rng(1).permutation(len(X))
     straight, shuffled = fitted(name, X), fitted(name, X[order])
@@ -125,7 +117,6 @@ def test_order_of_documents_does_not_matter(name: str) -> None:
 
 @every_embedding
 def test_new_documents_land_near_their_like(name: str) -> None:
-    """A document that was not fitted lies nearest to those of its topic."""
     X, new = corpus(), corpus(24, seed=1)
     method = fitted(name, X)
     near = method.embed(new) @ method.embed(X).T
@@ -136,7 +127,6 @@ def test_new_documents_land_near_their_like(name: str) -> None:
 
 @every_embedding
 def test_a_new_document_has_its_place_alone_or_in_company(name: str) -> None:
-    """Where a document is placed does not depend on what is placed with it."""
     method = fitted(name, corpus())
     new = corpus(8, seed=1)
     together = method.transform(new)
@@ -146,7 +136,6 @@ def test_a_new_document_has_its_place_alone_or_in_company(name: str) -> None:
 
 @every_embedding
 def test_length_of_a_document_makes_no_difference(name: str) -> None:
-    """A document twice as long lies at the same place."""
     method = fitted(name, corpus())
     new = corpus(8, seed=1)
     np.testing.assert_allclose(method.transform(2 * new), method.transform(new), atol=1e-9)
@@ -154,7 +143,6 @@ def test_length_of_a_document_makes_no_difference(name: str) -> None:
 
 @every_embedding
 def test_stored_arrays_place_as_the_estimator_does(name: str) -> None:
-    """The rule needs no more than the arrays, written without pickle and read again."""
     X, new = sparse.csr_array(corpus(), dtype=np.float32), corpus(8, seed=1).astype(np.float32)
     method = fitted(name, X)
     stored = {}
@@ -172,7 +160,6 @@ def test_stored_arrays_place_as_the_estimator_does(name: str) -> None:
 
 @every_embedding
 def test_disconnected_documents_are_told_apart(name: str) -> None:
-    """Three groups without a common word end up in three places."""
     X = sparse.csr_array(sparse.block_diag([corpus(20, 15, seed) for seed in range(3)]))
     near = cosines(fitted(name, X).embed(X))
     own = np.repeat(np.arange(3), 20)
@@ -182,7 +169,6 @@ def test_disconnected_documents_are_told_apart(name: str) -> None:
 
 @every_embedding
 def test_duplicates_share_a_place(name: str) -> None:
-    """Copies of a document, longer ones too, come to lie at one point, and nothing breaks."""
     X = np.vstack([corpus(20), np.repeat(corpus(3), 20, axis=0)])
     X[25] *= 2
     method = fitted(name, X)
@@ -194,7 +180,6 @@ def test_duplicates_share_a_place(name: str) -> None:
 
 @every_embedding
 def test_empty_documents_are_placed_at_zero(name: str) -> None:
-    """A document without a term stays at the origin, scaled or not, and disturbs no other."""
     X = np.vstack([corpus(), np.zeros((2, 80))])
     method = fitted(name, X)
     assert not method.embedding_[-2:].any()
@@ -207,7 +192,6 @@ def test_empty_documents_are_placed_at_zero(name: str) -> None:
 
 @every_embedding
 def test_embedding_has_unit_rows(name: str) -> None:
-    """`embed` scales the dimensions and brings each row to length one."""
     X = corpus()
     method = fitted(name, X)
     scaled = method.transform(X) * method.scales_
@@ -219,14 +203,12 @@ def test_embedding_has_unit_rows(name: str) -> None:
 
 @every_embedding
 def test_one_document_is_refused(name: str) -> None:
-    """A single document has nothing to be placed beside."""
     with pytest.raises(ValueError, match="1 sample"):
         fitted(name, corpus()[:1])
 
 
 @every_embedding
 def test_empty_corpus_is_refused(name: str) -> None:
-    """Documents without a single term give a stated error."""
     with pytest.raises(ValueError, match="None of the 5 documents contains a term"):
         fitted(name, np.zeros((5, 4)))
 
@@ -234,7 +216,6 @@ def test_empty_corpus_is_refused(name: str) -> None:
 @every_embedding
 @pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
 def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
-    """A number of dimensions is a whole number above zero."""
     with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
         fitted(name, corpus(), bad)
 
@@ -244,7 +225,6 @@ class TestOnGraphs:
     """What holds where a graph is used."""
 
     def test_a_ready_graph_serves(self, name: str) -> None:
-        """A graph that is given has the effect of one that is built."""
         X, new = corpus(), corpus(8, seed=1)
         built = fitted(name, X)
         for graph in (nearest(X), nearest(X).toarray()):
@@ -253,14 +233,12 @@ class TestOnGraphs:
             np.testing.assert_allclose(given.transform(new), built.transform(new), atol=1e-8)
 
     def test_parts_of_the_graph_are_counted(self, name: str) -> None:
-        """Connected parts and isolated documents are reported."""
         blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
         method: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
         assert method.n_graph_components_ == 2
         assert method.n_isolated_ == 2
 
     def test_more_dimensions_than_the_graph_has_warn(self, name: str) -> None:
-        """Where there are fewer dimensions than asked for, those are kept, with a warning."""
         X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
         with pytest.warns(FewerDimensions, match="50 dimensions were requested"):
             method = fitted(name, X, 50)
@@ -268,18 +246,15 @@ class TestOnGraphs:
         assert 1 <= method.n_components_ <= 3
 
     def test_documents_that_nothing_tells_apart_are_refused(self, name: str) -> None:
-        """Without a dimension to keep there is a stated error."""
         with pytest.raises(ValueError, match="The documents cannot be distinguished"):
             fitted(name, np.eye(5))
 
     def test_dimensions_are_chosen_from_the_spectrum(self, name: str) -> None:
-        """Asked to choose, the method keeps the dimensions that count, as RLPI does."""
         X = corpus()
         chosen = EMBEDDINGS[name](n_components="auto").fit(X)
         rlpi: Any = PROJECTIONS["rlpi"](n_components="auto").fit(X)
         assert chosen.n_components_ == rlpi.n_components_
 
     def test_labels_for_other_documents_are_refused(self, name: str) -> None:
-        """There must be a label for each document."""
         with pytest.raises(ValueError, match="60 documents, but 2 labels"):
             EMBEDDINGS[name](n_components=2).fit(corpus(), ["a", "b"])

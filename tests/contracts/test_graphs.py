@@ -39,7 +39,6 @@ def built(name: str, X: Any, labels: Any = None, options: GraphOptions = OPTIONS
 @every_graph
 @pytest.mark.parametrize("edge_weights", EDGE_WEIGHTS)
 def test_is_symmetric_without_negative_weights(name: str, edge_weights: str) -> None:
-    """W is its own transpose, no weight is below 0, and the degrees are its row sums."""
     W = built(name, corpus(), options=GraphOptions(n_neighbors=4, edge_weights=edge_weights))
     full = W.toarray()
     assert W.shape == full.shape == (60, 60)
@@ -52,7 +51,6 @@ def test_is_symmetric_without_negative_weights(name: str, edge_weights: str) -> 
 
 @every_graph
 def test_sparse_is_dense(name: str) -> None:
-    """The same documents give the same graph as an array, a csr_array, and in single precision."""
     X = corpus()
     full = built(name, X).toarray()
     np.testing.assert_allclose(built(name, sparse.csr_array(X)).toarray(), full, atol=1e-12)
@@ -62,7 +60,6 @@ def test_sparse_is_dense(name: str) -> None:
 
 @every_graph
 def test_terms_that_come_twice_are_added_up(name: str) -> None:
-    """A sparse row may name a term twice; it is the same document as with the sum."""
     X = sparse.csr_array(corpus())
     halves = (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr)
     W = built(name, sparse.csr_array(halves, shape=X.shape))
@@ -71,7 +68,6 @@ def test_terms_that_come_twice_are_added_up(name: str) -> None:
 
 @every_graph
 def test_the_order_of_documents_makes_no_difference(name: str) -> None:
-    """Documents in another order have the same edges between them."""
     X, order = corpus(), np.random.default_rng(2).permutation(60)
     turned = built(name, X[order], [LABELS[each] for each in order]).toarray()
     np.testing.assert_allclose(turned, built(name, X).toarray()[np.ix_(order, order)], atol=1e-12)
@@ -79,14 +75,12 @@ def test_the_order_of_documents_makes_no_difference(name: str) -> None:
 
 @every_graph
 def test_twice_is_the_same_bits(name: str) -> None:
-    """Nothing is left to chance or to the number of threads."""
     first, second = (built(name, sparse.csr_array(corpus())) for _ in range(2))
     np.testing.assert_array_equal(first.toarray(), second.toarray())
 
 
 @every_graph
 def test_a_document_without_a_term_joins_nobody_by_its_words(name: str) -> None:
-    """It is isolated, unless its label joins it."""
     labels: list[Any] = [*LABELS[:-1], None]
     W = built(name, corpus(), labels)
     assert W.component_labels[-1] == -1
@@ -96,7 +90,6 @@ def test_a_document_without_a_term_joins_nobody_by_its_words(name: str) -> None:
 @every_graph
 @pytest.mark.parametrize("factor", [1e-100, 1e-20, 1e20, 1e100])
 def test_the_length_of_all_documents_scales_no_cosine(name: str, factor: float) -> None:
-    """Rows that are all longer have the same neighbours; only inner products grow."""
     W = built(name, sparse.csr_array(corpus() * factor)).toarray()
     grown = factor**2 if GRAPHS[name].is_complete else 1
     np.testing.assert_allclose(W / grown, built(name, corpus()).toarray(), rtol=1e-6, atol=1e-9)
@@ -104,7 +97,6 @@ def test_the_length_of_all_documents_scales_no_cosine(name: str, factor: float) 
 
 @every_graph
 def test_labels_are_asked_for_where_they_are_needed(name: str) -> None:
-    """A graph by label refuses documents without; the others do not look at them."""
     if GRAPHS[name].needs_labels:
         with pytest.raises(ValueError, match="needs labels"):
             GRAPHS[name].build(corpus())
@@ -117,7 +109,6 @@ def test_labels_are_asked_for_where_they_are_needed(name: str) -> None:
 
 @every_graph
 def test_no_graph_fills_a_matrix_of_documents_by_documents(name: str) -> None:
-    """What is held is in proportion to the documents, not to their square."""
     X = sparse.csr_array(unit_rows(np.random.default_rng(0).poisson(0.02, (2000, 500)) * 1.0))
     labels = [number % 7 for number in range(2000)]
     W = GRAPHS[name].build(X, labels, GraphOptions(n_neighbors=5, radius=0.7))
@@ -127,13 +118,11 @@ def test_no_graph_fills_a_matrix_of_documents_by_documents(name: str) -> None:
 
 
 def test_negative_sums_have_no_complete_graph() -> None:
-    """Documents that point away from each other have no degree."""
     with pytest.raises(ValueError, match="positive sums"):
         complete(np.array([[1.0, 0], [-1, 0.1], [1, 0]]))
 
 
 def test_the_list_of_graphs_needs_no_scipy() -> None:
-    """Names and options are there for a command's help without a slow import."""
     code = (
         "import sys; from lpisearch.graphs.base import GRAPHS, EDGE_WEIGHTS; "
         "assert GRAPHS['nearest']; "

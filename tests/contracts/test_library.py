@@ -78,7 +78,6 @@ def library(request: pytest.FixtureRequest) -> Any_:
 
 
 def test_both_answer_the_same(here: Library, there: RemoteLibrary) -> None:
-    """Answers, listings, counts and documents of a server are those of the library."""
     for text, given in _ASKED:
         ours, theirs = here.search(text, **given), there.search(text, **given)
         if given.get("explain"):  # the sum over all pairs is not sent
@@ -119,7 +118,6 @@ def test_questions(library: Any_) -> None:
 
 
 def test_files_of_this_machine(library: Any_, tmp_path: Path) -> None:
-    """A file that is no document of the library is read where the question is asked."""
     file = tmp_path / "note.txt"
     file.write_text("oven flour butter sugar cake", encoding="utf-8")
     assert library.similar(file, k=1)[0].labels == ("kitchen",)
@@ -131,7 +129,6 @@ def test_files_of_this_machine(library: Any_, tmp_path: Path) -> None:
 
 
 def test_a_name_of_nothing_is_said(library: Any_) -> None:
-    """Errors are those of the library, with the next call to make."""
     with pytest.raises(DocumentNotFound, match=r"library\.entries\(\)"):
         library.document("nothing/at all")
     with pytest.raises(DocumentNotFound):
@@ -240,7 +237,6 @@ def _forms(kind: type) -> dict[str, Any]:
 
 
 def test_methods_are_called_alike() -> None:
-    """All that a library can do, a served one can, or says that it cannot: called the same way."""
     from lpisearch.library import Library
     from lpisearch.remote.client import RemoteLibrary
 
@@ -255,7 +251,6 @@ def test_methods_are_called_alike() -> None:
 def test_what_is_not_served_is_refused(
     there: RemoteLibrary, name: str, arguments: tuple[str, ...]
 ) -> None:
-    """Methods that maintain the file of a library refuse."""
     with pytest.raises(lpisearch.LpiSearchError, match="is not available from a server"):
         getattr(there, name)(*arguments)
 

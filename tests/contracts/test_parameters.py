@@ -21,14 +21,12 @@ _CHOICES = [
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_parameter_can_be_given(name: str) -> None:
-    """What a constructor takes is set, or has an option of its own."""
     taken = set(signature(CATALOGUE[name].load()).parameters)
     assert taken == {*settable(name), *(taken & OPTIONS.keys())}
 
 
 @pytest.mark.parametrize(("method", "name"), _PAIRS)
 def test_a_default_is_a_value_that_can_be_set(method: str, name: str) -> None:
-    """The default of a constructor is read as it is, and as its text."""
     default = signature(CATALOGUE[method].load()).parameters[name].default
     words = {True: "yes", False: "no", None: "none"}
     text = words[default] if default is None or isinstance(default, bool) else str(default)
@@ -38,7 +36,6 @@ def test_a_default_is_a_value_that_can_be_set(method: str, name: str) -> None:
 @pytest.mark.parametrize(("method", "name", "choice"), _CHOICES)
 @pytest.mark.filterwarnings("ignore")
 def test_every_choice_works(method: str, name: str, choice: str) -> None:
-    """A word that may be set is one that the method learns with."""
     options = MethodOptions(2, None, 3, 0, 2.0, settings={name: choice})
     estimator: Any = make_method(method, options, len(_X))
     assert estimator.fit(_X).n_components_ >= 1
@@ -63,11 +60,9 @@ def test_every_choice_works(method: str, name: str, choice: str) -> None:
     ],
 )
 def test_a_value_that_cannot_work_is_refused(method: str, name: str, value: Any) -> None:
-    """The error names parameter, method, what is taken, and what was given."""
     with pytest.raises(ValueError, match=f"^{name} for {method} must be .* not “{value}”$"):
         typed(method, {name: value})
 
 
 def test_settings_of_other_methods_are_passed_over() -> None:
-    """One list of settings serves several methods."""
     assert typed("lsi", {"cardinality": "5", "solver": "arpack"}) == {"solver": "arpack"}

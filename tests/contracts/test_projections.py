@@ -28,13 +28,11 @@ def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Projecti
     [PROJECTIONS[name](n_components=2) for name in sorted(PROJECTIONS)]
 )
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
-    """It passes scikit-learn's own checks of a transformer."""
     check(estimator)
 
 
 @every_projection
 def test_projects_by_its_components_alone(name: str) -> None:
-    """`transform` is the product with the components: nothing is centred or scaled."""
     X = corpus()
     projection = fitted(name, X)
     assert projection.components_.shape == (5, X.shape[1])
@@ -44,7 +42,6 @@ def test_projects_by_its_components_alone(name: str) -> None:
 
 @every_projection
 def test_largest_loading_is_positive(name: str) -> None:
-    """The sign of a component is settled by its largest absolute loading."""
     components = fitted(name, corpus()).components_
     largest = np.abs(components).argmax(axis=1)
     assert (components[np.arange(len(components)), largest] > 0).all()
@@ -52,7 +49,6 @@ def test_largest_loading_is_positive(name: str) -> None:
 
 @every_projection
 def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
-    """The same numbers give the same map as an array, a csr_array or a csr_matrix."""
     X = corpus()
     dense = fitted(name, X)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
@@ -63,7 +59,6 @@ def test_dense_and_both_sparse_kinds_agree(name: str) -> None:
 
 @every_projection
 def test_float32_is_close_to_float64(name: str) -> None:
-    """Single precision in gives single precision out, in nearly the same subspace."""
     X = corpus()
     double, single = fitted(name, X), fitted(name, X.astype(np.float32))
     assert double.components_.dtype == np.float64
@@ -76,7 +71,6 @@ def test_float32_is_close_to_float64(name: str) -> None:
 
 @every_projection
 def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
-    """The same documents and seed give the same bits, on the iterative way too."""
     X = sparse.csr_array(corpus(700, 300), dtype=np.float32)
     first, second = fitted(name, X), fitted(name, X)
     np.testing.assert_array_equal(first.components_, second.components_)
@@ -85,7 +79,6 @@ def test_two_fits_are_equal_bit_for_bit(name: str) -> None:
 
 @every_projection
 def test_order_of_documents_does_not_matter(name: str) -> None:
-    """Documents in another order are projected to the same places."""
     X = corpus()
     order = np.random.default_rng(1).permutation(len(X))
     straight, shuffled = fitted(name, X), fitted(name, X[order])
@@ -94,7 +87,6 @@ def test_order_of_documents_does_not_matter(name: str) -> None:
 
 @every_projection
 def test_more_dimensions_than_rank_warn(name: str) -> None:
-    """Where there are fewer dimensions than asked for, those are kept, with a warning."""
     X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
     with pytest.warns(FewerDimensions, match="50 dimensions were requested"):
         projection = fitted(name, X, 50)
@@ -105,7 +97,6 @@ def test_more_dimensions_than_rank_warn(name: str) -> None:
 
 @every_projection
 def test_disconnected_documents_are_told_apart(name: str) -> None:
-    """Three groups without a common word end up in three places."""
     X = sparse.csr_array(sparse.block_diag([corpus(20, 15, seed) for seed in range(3)]))
     points = fitted(name, X).embed(X)
     own = np.repeat(np.arange(3), 20)
@@ -115,7 +106,6 @@ def test_disconnected_documents_are_told_apart(name: str) -> None:
 
 @every_projection
 def test_duplicates_share_a_place(name: str) -> None:
-    """Copies of a document are projected to one point, and nothing breaks."""
     X = np.vstack([corpus(20), np.repeat(corpus(3), 20, axis=0)])
     points = fitted(name, X).transform(X)
     assert np.isfinite(points).all()
@@ -124,7 +114,6 @@ def test_duplicates_share_a_place(name: str) -> None:
 
 @every_projection
 def test_empty_documents_are_projected_to_zero(name: str) -> None:
-    """A document without a term stays at the origin, scaled or not, and disturbs no other."""
     X = np.vstack([corpus(), np.zeros((2, 80))])
     projection = fitted(name, X)
     assert not projection.transform(X)[-2:].any()
@@ -135,7 +124,6 @@ def test_empty_documents_are_projected_to_zero(name: str) -> None:
 
 @every_projection
 def test_embedding_has_unit_rows(name: str) -> None:
-    """`embed` scales the dimensions and brings each row to length one, but for rows of zeros."""
     X = corpus()
     projection = fitted(name, X)
     scaled = projection.transform(X) * projection.scales_
@@ -147,14 +135,12 @@ def test_embedding_has_unit_rows(name: str) -> None:
 
 @every_projection
 def test_one_document_is_refused(name: str) -> None:
-    """A single document has no neighbour."""
     with pytest.raises(ValueError, match="1 sample"):
         fitted(name, corpus()[:1])
 
 
 @every_projection
 def test_empty_corpus_is_refused(name: str) -> None:
-    """Documents without a single term give a stated error."""
     with pytest.raises(ValueError, match="None of the 5 documents contains a term"):
         fitted(name, np.zeros((5, 4)))
 
@@ -162,7 +148,6 @@ def test_empty_corpus_is_refused(name: str) -> None:
 @every_projection
 @pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
 def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
-    """A number of dimensions is a whole number above zero."""
     with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
         fitted(name, corpus(), bad)
 
@@ -174,7 +159,6 @@ class TestGraphProjections:
     """What holds where a graph is used."""
 
     def test_a_ready_graph_serves(self, name: str) -> None:
-        """A graph that is given has the effect of one that is built."""
         X = corpus()
         given = PROJECTIONS[name](n_components=5).fit(X, affinity=nearest(X))
         as_matrix = PROJECTIONS[name](n_components=5).fit(X, affinity=nearest(X).toarray())
@@ -195,12 +179,10 @@ class TestGraphProjections:
     def test_bad_options_are_refused(
         self, name: str, options: dict[str, Any], message: str
     ) -> None:
-        """An option that cannot work is named, with what can."""
         with pytest.raises(ValueError, match=message):
             fitted(name, corpus(), **options)
 
     def test_wrong_graph_is_refused(self, name: str) -> None:
-        """A graph over other documents, or one that is not symmetric, is an error."""
         X = corpus()
         projection = PROJECTIONS[name](n_components=2)
         with pytest.raises(ValueError, match="3 x 3, but there are 60 documents"):
@@ -211,13 +193,11 @@ class TestGraphProjections:
             projection.fit(X, affinity=-np.ones((60, 60)))
 
     def test_parts_of_the_graph_are_counted(self, name: str) -> None:
-        """Connected parts and isolated documents are reported."""
         blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
         projection: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
         assert projection.n_graph_components_ == 2
         assert projection.n_isolated_ == 2
 
     def test_labels_for_other_documents_are_refused(self, name: str) -> None:
-        """There must be a label for each document."""
         with pytest.raises(ValueError, match="60 documents, but 2 labels"):
             PROJECTIONS[name](n_components=2).fit(corpus(), ["a", "b"])

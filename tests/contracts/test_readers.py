@@ -195,13 +195,11 @@ def _random_bytes(seed: int, size: int) -> bytes:
 
 
 def test_every_reader_has_an_example() -> None:
-    """A new reader brings a file for these checks."""
     assert sorted([*EXAMPLES, *_BY_CONVERTERS]) == sorted(READERS)
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_example_is_found_by_its_name_and_read(name: str, tmp_path: Path) -> None:
-    """A file of the format finds its reader, and gives one document with a text."""
     filename, data = EXAMPLES[name]
     path = tmp_path / filename
     (document,) = _items(READERS[name], path, data)
@@ -213,7 +211,6 @@ def test_example_is_found_by_its_name_and_read(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_gzipped_reads_as_plain(name: str, tmp_path: Path) -> None:
-    """A gzipped file gives the very same documents as the plain one."""
     filename, data = EXAMPLES[name]
     plain = _items(READERS[name], tmp_path / filename, data)
     assert _items(READERS[name], tmp_path / f"{filename}.gz", gzip.compress(data)) == plain
@@ -222,7 +219,6 @@ def test_gzipped_reads_as_plain(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_reading_twice_gives_the_same(name: str, tmp_path: Path) -> None:
-    """Readers keep nothing from one file to the next."""
     filename, data = EXAMPLES[name]
     path = tmp_path / filename
     assert _items(READERS[name], path, data) == _items(READERS[name], path, data)
@@ -230,7 +226,6 @@ def test_reading_twice_gives_the_same(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_empty_file_is_a_stated_error(name: str, tmp_path: Path) -> None:
-    """An empty file is no crash, no document and no silence."""
     items = _items(READERS[name], tmp_path / EXAMPLES[name][0], b"")
     assert len(items) == 1
     assert isinstance(items[0], str)
@@ -243,7 +238,6 @@ def test_empty_file_is_a_stated_error(name: str, tmp_path: Path) -> None:
     ids=["random", "much-random", "zeros", "png"],
 )
 def test_binary_data_is_no_document(name: str, data: bytes, tmp_path: Path) -> None:
-    """Bytes that mean nothing give problems or an error, never a document."""
     items = _items(READERS[name], tmp_path / EXAMPLES[name][0], data)
     check_items(items)
     assert items
@@ -252,7 +246,6 @@ def test_binary_data_is_no_document(name: str, data: bytes, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_damaged_gzip_is_a_stated_error(name: str, tmp_path: Path) -> None:
-    """Gzip data that ends early, or has a flipped byte, is told as such."""
     filename, data = EXAMPLES[name]
     packed = gzip.compress(data)
     for damaged in (packed[:-9], packed[:-8] + bytes(8)):
@@ -263,7 +256,6 @@ def test_damaged_gzip_is_a_stated_error(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_records_before_the_damage_are_kept(name: str, tmp_path: Path) -> None:
-    """Of a truncated gzip file, the records that are whole are read."""
     filename, data = EXAMPLES[name]
     head, record = _RECORDS_OF.get(name, (b"", data))
     plain = head + record * 50
@@ -276,7 +268,6 @@ def test_records_before_the_damage_are_kept(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_missing_file_is_left_to_the_caller(name: str, tmp_path: Path) -> None:
-    """What the system reports passes as OSError: it may concern more than one file."""
     filename, data = EXAMPLES[name]
     path = tmp_path / filename
     path.write_bytes(data)
@@ -290,7 +281,6 @@ def test_missing_file_is_left_to_the_caller(name: str, tmp_path: Path) -> None:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_bytes_break_a_reader(name: str, data: st.DataObject, tmp_path: Path) -> None:
-    """Whatever the bytes, a reader yields documents and problems, or raises ReaderError."""
     filename, example = EXAMPLES[name]
     noise = data.draw(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
     start = data.draw(st.integers(0, len(example)))

@@ -39,7 +39,6 @@ _LEAST = {
 @pytest.mark.data
 @pytest.mark.parametrize("name", _LEAST)
 def test_average_precision_at_the_defaults(data: Path, library: Path, name: str) -> None:
-    """By defaults alone, hybrid finds more than words on every collection."""
     run_ingest(library, [str(data / name / "docs.jsonl.gz")], IngestOptions())
     build_index(library, IndexOptions())
     judged: dict[str, dict[str, int]] = defaultdict(dict)

@@ -50,7 +50,6 @@ def test_a_full_disk(
     sound: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A disk that fills up during an ingest is stated, and finished batches are kept."""
     small, big = folder(_NOTES), folder({"big.jsonl": _big(3)}, "big")
     ingest(small)
 
@@ -74,7 +73,6 @@ def test_a_full_disk(
 def test_a_file_that_may_not_grow(
     library: Path, folder: Callable[..., Path], program: Program, limit: int
 ) -> None:
-    """A library that the system lets grow no further is stated, from the first byte on."""
     root = folder({"big.jsonl": _big(2)})
     done = program(
         "ingest", root, limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -86,7 +84,6 @@ def test_a_file_that_may_not_grow(
 
 
 def test_standard_input_beyond_the_disk(library: Path, program: Program) -> None:
-    """Standard input that does not fit on the disk is a stated error."""
     limit = 400_000
     done = program(
         "ingest",
@@ -101,7 +98,6 @@ def test_standard_input_beyond_the_disk(library: Path, program: Program) -> None
 def test_a_read_only_folder_can_be_read(
     folder: Callable[..., Path], program: Program, read_only: Callable[[], None]
 ) -> None:
-    """A library in a folder that cannot be written can be read, looked through and copied away."""
     root = folder(_NOTES)
     program("ingest", root)
     read_only()
@@ -124,7 +120,6 @@ def test_a_read_only_folder_is_not_written(
     read_only: Callable[[], None],
     words: tuple[str, ...],
 ) -> None:
-    """Whatever would write to a folder that cannot be written is a stated error."""
     root = folder(_NOTES)
     program("ingest", root)
     before = library.read_bytes()
@@ -137,7 +132,6 @@ def test_a_read_only_folder_is_not_written(
 def test_a_new_library_in_a_read_only_folder(
     library: Path, folder: Callable[..., Path], program: Program, read_only: Callable[[], None]
 ) -> None:
-    """A library cannot be made where nothing can be written, and that is said."""
     root = folder(_NOTES)
     read_only()
     _assert_stated(program("ingest", root), str(library), "ermission denied")
@@ -147,7 +141,6 @@ def test_a_new_library_in_a_read_only_folder(
 def test_doctor_in_a_read_only_folder(
     folder: Callable[..., Path], program: Program, read_only: Callable[[], None]
 ) -> None:
-    """`doctor` either looks, or says that it cannot; it never shows a traceback."""
     program("ingest", folder(_NOTES))
     read_only()
     done = program("doctor", "--json")
@@ -160,7 +153,6 @@ def test_doctor_in_a_read_only_folder(
 def test_unfinished_business_in_a_read_only_folder(
     library: Path, folder: Callable[..., Path], program: Program, read_only: Callable[[], None]
 ) -> None:
-    """What a killed writer left in the write-ahead log is read, or refused, never passed over."""
     root = folder(_NOTES)
     program("ingest", root)
     whole = library.read_bytes()
@@ -180,7 +172,6 @@ def test_unfinished_business_in_a_read_only_folder(
 
 
 def test_an_unreadable_file_and_folder(folder: Callable[..., Path], program: Program) -> None:
-    """Files and folders that may not be read are failures by name; the rest is read."""
     root = folder({**_NOTES, "secret.txt": "x", "vault/c.txt": "y"})
     (root / "secret.txt").chmod(0)
     (root / "vault").chmod(0)
@@ -202,7 +193,6 @@ def test_an_unreadable_file_and_folder(folder: Callable[..., Path], program: Pro
 def test_a_folder_that_became_unreadable_is_not_pruned(
     folder: Callable[..., Path], program: Program
 ) -> None:
-    """Nothing is removed for a folder that cannot be looked into."""
     root = folder({"vault/c.txt": "y", "vault/deep/d.txt": "z", **_NOTES})
     assert json.loads(program("ingest", root, "--json").stdout)["added"] == 4
     (root / "vault").chmod(0)
@@ -216,7 +206,6 @@ def test_a_folder_that_became_unreadable_is_not_pruned(
 def test_an_unreadable_library(
     library: Path, folder: Callable[..., Path], program: Program
 ) -> None:
-    """A library that may not be read is a stated error that names it."""
     program("ingest", folder(_NOTES))
     library.chmod(0)
     _assert_stated(program("status"), str(library), "ermission denied")

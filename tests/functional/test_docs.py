@@ -44,7 +44,6 @@ def _python() -> Iterator[Any]:
 
 @pytest.mark.parametrize("code", list(_python()))
 def test_python_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block runs as it stands, in a folder with letters and the sample corpus."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sample_corpus").symlink_to(_ROOT / "sample_corpus")
     shutil.copytree(_ROOT / "sample_corpus" / "documents" / "sailing", tmp_path / "letters")
@@ -76,7 +75,6 @@ def _shown(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]
 
 
 def test_the_tour_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command of README prints what is shown, but for what is cut, times and last digits."""
     monkeypatch.chdir(_ROOT)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # the tour sets a standing library
     monkeypatch.setattr("lpisearch.cli.open._start", lambda *_words: None)
@@ -106,7 +104,6 @@ def _is_like(one: tuple[str, list[float]], other: tuple[str, list[float]]) -> bo
 
 
 def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
-    """The guide's own reader is its module and one line in the registry, nothing else."""
     package = tmp_path / "lpisearch"
     shutil.copytree(
         Path(lpisearch.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
@@ -134,7 +131,6 @@ def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
 
 
 def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
-    """A module, its entry in the catalogue and its name in the package make a method, all told."""
     package = tmp_path / "lpisearch"
     shutil.copytree(
         Path(lpisearch.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
@@ -186,7 +182,6 @@ def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
 
 
 def test_every_promise_names_a_test() -> None:
-    """The tests that SECURITY.md names are there."""
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (_ROOT / "SECURITY.md").read_text("utf-8"))
     assert len(named) > 10
     gone = [name for path, name in named if f"def {name}(" not in (_ROOT / path).read_text("utf-8")]
@@ -194,7 +189,6 @@ def test_every_promise_names_a_test() -> None:
 
 
 def test_every_promise_has_tests_and_their_number() -> None:
-    """Each row of the table in SECURITY.md names a promise, its tests, and how many cases ran."""
     lines = (_ROOT / "SECURITY.md").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
     assert rows[0] == ["promise", "test", "cases"]

@@ -67,7 +67,6 @@ def _stop_after(library: Path, cache: Path, parts: int, how: signal.Signals) -> 
 
 
 def test_a_killed_evaluation_goes_on(shelf: Path, tmp_path: Path) -> None:
-    """After SIGKILL the same command computes only what was missing, with the same result."""
     options = EvaluateOptions(methods=("terms", "lsi", "rlpi"))
     undisturbed = Library(shelf).evaluate(
         "cluster", options=options, wanted=ClusterOptions((2,), draws=6)
@@ -86,7 +85,6 @@ def test_a_killed_evaluation_goes_on(shelf: Path, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_evaluation_says_so(shelf: Path, tmp_path: Path) -> None:
-    """Ctrl-C ends with status 130, and what was finished is kept."""
     cache = tmp_path / "cache"
     assert _stop_after(shelf, cache, 2, signal.SIGINT) == 130
     (path,) = _kept(cache)
@@ -96,7 +94,6 @@ def test_an_interrupted_evaluation_says_so(shelf: Path, tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written(
     shelf: Path, tmp_path: Path, program: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    """With a cache folder that is read-only the evaluation runs, and leaves nothing."""
     cache = tmp_path / "cache"
     cache.mkdir(mode=0o500)
     words = ("evaluate", "cluster", "--methods", "terms", "--json")

@@ -46,7 +46,6 @@ def test_an_example_is_true(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What a docstring shows is what happens, in a folder with a few letters."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"lpisearch": lpisearch}
     method = example.name.rpartition(".")[2] if example.name.startswith(_OF_A_LIBRARY) else ""
@@ -64,7 +63,6 @@ def test_an_example_is_true(
 
 
 def test_the_page_on_searching_is_true() -> None:
-    """The examples of the query language give what the page shows."""
     page = Path(__file__).parents[2] / "docs" / "searching.md"
     results = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert results.attempted

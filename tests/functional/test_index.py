@@ -45,7 +45,6 @@ def _sound_rows(index: SubspaceIndex) -> None:
 def test_a_kill_leaves_the_old_index_in_use(
     shelf: Path, sound: Callable[..., None], processes: Any, tmp_path: Path
 ) -> None:
-    """Killed at any moment of a build, the library has the old index or the new, whole."""
     old, new = IndexOptions(dims=2, method="lsi"), IndexOptions(dims=3, method="lsi")
     build_index(shelf, old)
     folder = shelf.with_suffix(".index")
@@ -98,7 +97,6 @@ _STEPS = ["publish", "_write", "sync_folder", "Path.rename", "SQLIndexes.save", 
 def test_a_kill_at_each_step_of_writing(
     shelf: Path, sound: Callable[..., None], step: str, how: str
 ) -> None:
-    """Whatever was the last thing done, the index in use is whole, and a build sweeps the rest."""
     build_index(shelf, IndexOptions(dims=2, method="lsi"))
     child = os.fork()
     if child == 0:  # pragma: no cover (the child is killed)
@@ -134,7 +132,6 @@ def _die_at(step: str, how: str) -> None:
 
 
 def test_an_interrupt_leaves_the_old_index_in_use(shelf: Path, sound: Callable[..., None]) -> None:
-    """Ctrl-C during a build is acknowledged, with status 130; no remains are left."""
     build_index(shelf, IndexOptions(dims=2, method="lsi"))
     build = (
         "import sys, time; from lpisearch.cli import main; import lpisearch.index.format as f\n"
@@ -157,7 +154,6 @@ def test_an_interrupt_leaves_the_old_index_in_use(shelf: Path, sound: Callable[.
 
 
 def test_a_build_waits_for_an_ingest(shelf: Path, program: Program) -> None:
-    """Another process that writes is waited for; if it takes too long, it is named."""
     lock = shelf.with_name(f"{shelf.name}.lock")
     with lock.open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
@@ -177,7 +173,6 @@ def test_a_build_waits_for_an_ingest(shelf: Path, program: Program) -> None:
 
 
 def test_a_folder_that_cannot_be_written(shelf: Path, program: Program) -> None:
-    """It is said before anything is worked out; the index that was there stays in use."""
     build_index(shelf, IndexOptions(dims=2, method="lsi"))
     folder = shelf.with_suffix(".index")
     folder.chmod(0o555)
@@ -198,7 +193,6 @@ def test_a_folder_that_cannot_be_written(shelf: Path, program: Program) -> None:
 
 
 def test_an_index_that_cannot_be_read(shelf: Path, program: Program) -> None:
-    """Files without the right to read them are damage that is said, never a traceback."""
     folder = Path(build_index(shelf, IndexOptions(method="lsi")).folder)
     (folder / "vectors.npy").chmod(0)
     doctor = program("doctor")
@@ -217,7 +211,6 @@ def test_an_index_that_cannot_be_read(shelf: Path, program: Program) -> None:
     "words", [("--help",), ("index", "--help"), ("status",), ("status", "--json"), None]
 )
 def test_light_commands_import_no_numbers(shelf: Path, words: tuple[str, ...] | None) -> None:
-    """`import lpisearch`, help and `status` (with an index) load no numerical library."""
     build_index(shelf, IndexOptions(method="lsi"))
     run = "from lpisearch.cli import main; main()" if words is not None else "import lpisearch"
     program = (
@@ -262,7 +255,6 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_tiny_library(
     tmp_path: Path, empty: Path, documents: list[tuple[str, list[str]]], **options: Any
 ) -> None:
-    """Whatever the documents are, there is a sound index that takes in more, or a stated error."""
     library = tmp_path / "library.db"
     shutil.copy(empty, library)
     shutil.rmtree(library.with_suffix(".index"), ignore_errors=True)

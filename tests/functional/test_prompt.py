@@ -86,7 +86,6 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("word", ["quit", ":q", "exit", "\x04"])
 def test_words_that_leave(shelf: Path, state: Path, word: str) -> None:
-    """After questions and help, a word leaves; the questions are in the history."""
     terminal = Terminal("query", "-k", "2", "--db", shelf)
     terminal.type("help")
     terminal.until("leave (also")
@@ -101,7 +100,6 @@ def test_words_that_leave(shelf: Path, state: Path, word: str) -> None:
 
 
 def test_ctrl_c_leaves_quietly(shelf: Path, state: Path) -> None:
-    """It is as Ctrl-D: no message, no traceback."""
     terminal = Terminal("query", "-k", "1", "--db", shelf)
     terminal.type("ship")
     terminal.until("sea/")
@@ -114,7 +112,6 @@ def test_ctrl_c_leaves_quietly(shelf: Path, state: Path) -> None:
 
 
 def test_long_answers_go_through_a_pager(shelf: Path, tmp_path: Path, state: Path) -> None:
-    """What is longer than the terminal is handed to the pager, a short answer is not."""
     assert not state.exists()
     paged = tmp_path / "paged"
     pager = tmp_path / "pager"

@@ -32,7 +32,6 @@ def test_a_server_ends_cleanly(shelf: Path, number: signal.Signals) -> None:
 
 
 def test_a_job_at_the_end_is_finished_or_named(shelf: Path, folder: Callable[..., Path]) -> None:
-    """SIGTERM in the middle of an ingest: all is stored, or the next start says what was not."""
     files = {f"{number}.txt": f"ship number {number} " * 200 for number in range(3000)}
     root = folder(files)
     with serving(shelf, "--root", str(root)) as (server, address):
@@ -59,7 +58,6 @@ def test_a_job_at_the_end_is_finished_or_named(shelf: Path, folder: Callable[...
 
 
 def test_a_port_that_is_taken_is_said(shelf: Path) -> None:
-    """The error names the address and ends with the next step."""
     with serving(shelf) as (_, address):
         port = address.rsplit(":", 1)[1].strip("/")
         command = [sys.executable, "-m", "lpisearch", "--db", str(shelf), "serve", "--port", port]

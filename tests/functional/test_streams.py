@@ -84,7 +84,6 @@ def test_a_result_that_cannot_be_printed_is_stated(
     monkeypatch: pytest.MonkeyPatch,
     command: str,
 ) -> None:
-    """Each verb says that its output failed and what became of its work, with status 1."""
     words = {
         "NOTES": str(folder({"a.txt": "A letter about ships."})),
         "QUERIES": str(tmp_path / "queries.tsv"),
@@ -113,13 +112,11 @@ def test_a_result_that_cannot_be_printed_is_stated(
 
 
 def test_every_verb_is_among_the_commands() -> None:
-    """No verb is left out above, but the demonstration and the server, which do not end."""
     without_end = {"demo", "serve"}
     assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - without_end
 
 
 def test_errors_that_cannot_be_said_stop_nothing() -> None:
-    """What goes to a stderr that takes nothing is passed over."""
     with _FULL.open("wb", buffering=0) as full:
         stream = TextIOWrapper(full, "utf-8", line_buffering=True)
         aside = Aside(stream)
@@ -132,7 +129,6 @@ def test_errors_that_cannot_be_said_stop_nothing() -> None:
 def test_a_closed_stderr_stops_nothing(
     folder: Callable[..., Path], redirected: Program, program: Program
 ) -> None:
-    """The work is done and its result printed, with nobody to hear the notes."""
     root = folder({"a.txt": "A letter about ships."})
     done = redirected("2>&-", "ingest", root, "--json")
     assert done.returncode == 0
@@ -143,7 +139,6 @@ def test_a_closed_stderr_stops_nothing(
 def test_a_closed_stdout_is_stated(
     folder: Callable[..., Path], redirected: Program, program: Program
 ) -> None:
-    """The documents are stored, the error says so, and the library is not written over."""
     done = redirected(">&- <&-", "ingest", folder({"a.txt": "A letter about ships."}))
     assert (done.returncode, done.stdout) == (1, "")
     assert "Cannot write to standard output: it is closed. The documents were saved" in done.stderr
@@ -152,7 +147,6 @@ def test_a_closed_stdout_is_stated(
 
 
 def test_few_files_are_no_damage(indexed: Path, program: Program) -> None:
-    """An index that cannot be opened for want of descriptors is not called damaged."""
     assert indexed.exists()
     limit = (24, 24)
     done = program("query", "ship", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
@@ -168,7 +162,6 @@ def test_few_files_are_no_damage(indexed: Path, program: Program) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to this limit")
 @pytest.mark.parametrize("megabytes", [40, 60, 200])
 def test_little_memory_is_stated(indexed: Path, program: Program, megabytes: int) -> None:
-    """A process that gets no more memory says so in one line, also while it is being loaded."""
     assert indexed.exists()
     most = megabytes << 20
     done = program(
@@ -180,7 +173,6 @@ def test_little_memory_is_stated(indexed: Path, program: Program, megabytes: int
 
 
 def test_a_working_folder_that_is_gone(indexed: Path, tmp_path: Path) -> None:
-    """A library of a full name is used; of another name, the error says what is wrong."""
     gone = tmp_path / "gone"
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -232,7 +224,6 @@ def crowded(disk: Path, indexed: Path) -> Path:
 
 
 def test_a_full_disk_can_be_read(crowded: Path, tmp_path: Path, cli: Callable[..., Any]) -> None:
-    """Without a free byte, a library answers, shows, and is copied to another disk."""
     for words in (("status",), ("query", "ship", "--by", "semantic"), ("docs", "list")):
         done = cli("--db", crowded, *words)
         assert (done.exit_code, bool(done.stdout)) == (0, True), done.output
@@ -250,7 +241,6 @@ def test_a_full_disk_can_be_read(crowded: Path, tmp_path: Path, cli: Callable[..
 def test_what_a_full_disk_refuses_is_stated(
     crowded: Path, folder: Callable[..., Path], cli: Callable[..., Any], words: tuple[str, ...]
 ) -> None:
-    """Each verb that writes says so, leaves nothing half-written, and all as it was."""
     disk = crowded.parent
     old = disk / "old.db"
     if "OLD" in words:
@@ -275,7 +265,6 @@ def test_what_a_full_disk_refuses_is_stated(
 def test_a_disk_that_can_only_be_read(
     crowded: Path, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
-    """It is asked, looked through and copied to another one; what would write to it is stated."""
     disk = crowded.parent
     (disk / "filler").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -293,7 +282,6 @@ def test_a_disk_that_can_only_be_read(
 
 
 def test_what_killed_copies_left_is_swept(library: Path, cli: Callable[..., Any]) -> None:
-    """The next backup removes what an earlier one left under another date, and nothing else."""
     left = library.with_name(f".{library.stem}-20260101-101500.db.0123456789ab.partial")
     own = library.with_name(".notes.0123456789ab.partial")
     for path in (left, own):

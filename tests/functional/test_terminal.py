@@ -35,7 +35,6 @@ def _imported(*words: str | Path, code: str = _IMPORTS) -> set[str]:
 
 
 def test_importing_the_package_is_light() -> None:
-    """`import lpisearch` brings in nothing heavy."""
     code = "import sys, lpisearch; print(*sys.modules, file=sys.stderr)"
     assert not _imported(code=code) & _HEAVY
 
@@ -52,7 +51,6 @@ def test_help_is_light(words: tuple[str, ...]) -> None:
 def test_reading_commands_are_light(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
 ) -> None:
-    """Commands that only read bring in neither Alembic nor scipy."""
     ingest(folder({"a.txt": "One."}))
     assert not _imported("--db", library, *words) & _SLOW_TO_START
 
@@ -102,7 +100,6 @@ def titled(folder: Callable[..., Path]) -> Path:
 
 
 def test_a_narrow_terminal(library: Path, titled: Path) -> None:
-    """On a terminal of 40 columns everything fits and nothing is lost."""
     printed = _plain(_on_a_terminal(library, "ingest", titled))
     assert "3 added" in printed
     assert {"JSON:", "Expecting", "quotes"} <= set(printed.split())
@@ -115,7 +112,6 @@ def test_a_narrow_terminal(library: Path, titled: Path) -> None:
 
 
 def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> None:
-    """Control sequences in titles and texts do not reach the terminal."""
     _on_a_terminal(library, "ingest", titled)
     for words in (("docs", "list"), ("docs", "show", "id2")):
         printed = _on_a_terminal(library, *words, columns=200)
@@ -126,13 +122,11 @@ def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> Non
 
 
 def test_json_on_a_terminal(library: Path, titled: Path) -> None:
-    """--json prints JSON on a terminal too, with the progress bar wiped away."""
     printed = _plain(_on_a_terminal(library, "ingest", titled, "--json"))
     assert json.loads(printed[printed.index("{") :])["added"] == 3
 
 
 def test_debug_shows_the_traceback(library: Path) -> None:
-    """A traceback is shown with --debug, and only then."""
     for words, shown in ((("--debug",), True), ((), False)):
         command = [sys.executable, "-m", "lpisearch", *words, "--db", str(library), "status"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -147,7 +141,6 @@ def test_debug_shows_the_traceback(library: Path) -> None:
 def test_a_closed_pipe_is_silent(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
 ) -> None:
-    """A reader that has seen enough, such as `head -1`, causes no message."""
     lines = [json.dumps({"id": f"document {n}", "text": "x" * 100}) for n in range(3000)]
     ingest(folder({"a.jsonl": "\n".join(lines)}))
     with subprocess.Popen(

@@ -50,7 +50,6 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_is_whole(wheel: Path) -> None:
-    """Migrations, sample corpus and type marker travel in the wheel; tests do not."""
     names = set(zipfile.ZipFile(wheel).namelist())
     versions = {
         f"lpisearch/_migrations/versions/{one.name}"
@@ -69,7 +68,6 @@ def test_the_wheel_is_whole(wheel: Path) -> None:
 def test_the_installed_program(
     installed: Path, folder: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """The installed command ingests, shows, examines and upgrades, far from the checkout."""
     folder({"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe."})
 
     def run(*words: str) -> str:

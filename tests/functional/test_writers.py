@@ -57,7 +57,6 @@ def _count(program: Program) -> int:
 def test_a_second_writer_says_who_holds_the_library(
     library: Path, folder: Callable[..., Path], program: Program
 ) -> None:
-    """Without waiting, a second ingest ends with status 1 and names the process that writes."""
     root = folder(_NOTES)
     with writer_lock(library, "ingest", 0):
         done = program("ingest", root, "--wait", "0")
@@ -69,7 +68,6 @@ def test_a_second_writer_says_who_holds_the_library(
 def test_two_writers_take_turns(
     folder: Callable[..., Path], started: Callable[..., Any], program: Program
 ) -> None:
-    """Ingests that start together on a new library all succeed, and nothing is lost."""
     roots = [folder({f"{name}{n}.txt": f"Note {n}." for n in range(50)}, name) for name in "abc"]
     writers = [started("ingest", root, "--json") for root in roots]
     for writer in writers:
@@ -95,7 +93,6 @@ def test_an_interrupt_keeps_finished_batches(
     program: Program,
     number: signal.Signals,
 ) -> None:
-    """Ctrl-C is acknowledged at once, and what was finished is kept; so it is at SIGTERM."""
     root = folder({"a.jsonl": _records(25_000)})
     process = started("ingest", root)
     kept = _until_half_done(program)
@@ -132,7 +129,6 @@ def of_each_kind(
 def test_writers_under_two_names_lose_nothing(
     library: Path, folder: Callable[..., Path], program: Program, sound: Callable[..., None]
 ) -> None:
-    """Two ingests with --prune, started together under two names, keep all that each brought."""
     link = library.parent / "other" / "link.db"
     link.parent.mkdir()
     link.symlink_to(library)

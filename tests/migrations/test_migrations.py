@@ -61,20 +61,17 @@ def _found_revision(path: Path) -> str | None:
 
 
 def test_head_is_the_last_migration() -> None:
-    """The revision that the program asks for is the last of the migration scripts."""
     config = Config()
     config.set_main_option("script_location", str(shipped_folder("migrations")))
     assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
 
 
 def test_alembic_check_is_clean(library: Path) -> None:
-    """The migrations make exactly the tables of the models."""
     create_library(library).close()
     assert differences(library) == []
 
 
 def test_alembic_check_sees_a_difference(library: Path, sql: Callable[..., list[Any]]) -> None:
-    """A table that the models do not know is reported, so a clean check means something."""
     create_library(library).close()
     sql("CREATE TABLE surplus (id INTEGER PRIMARY KEY)")
     assert "surplus" in " ".join(differences(library))
@@ -82,7 +79,6 @@ def test_alembic_check_sees_a_difference(library: Path, sql: Callable[..., list[
 
 @pytest.mark.parametrize("target", ["0001", HEAD])
 def test_upgrade_from_nothing(library: Path, target: str) -> None:
-    """An empty file becomes a library of the revision asked for, and no copy is kept of nothing."""
     library.touch()
     assert upgrade(library, target) is None
     assert _found_revision(library) == target
@@ -96,7 +92,6 @@ def test_down_and_up_again_keeps_documents(
     content: Callable[..., list[Any]],
     sound: Callable[..., None],
 ) -> None:
-    """One step down and up again leaves every document, label and token as it was."""
     ingest(folder(_NOTES))
     before = content(library)
     assert len(before[0]) == 2
@@ -111,7 +106,6 @@ def test_down_and_up_again_keeps_documents(
 def test_files_that_have_sections_are_read_again(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
 ) -> None:
-    """After an upgrade the next ingest finds the headings of an unchanged file, once."""
     notes = folder({"a.md": "# Ships\n\nThey sail.", "b.txt": "A recipe."})
     ingest(notes)
     downgrade(library, "0002")
@@ -135,7 +129,6 @@ def test_an_older_library_is_upgraded_when_it_is_opened(
     content: Callable[..., list[Any]],
     sound: Callable[..., None],
 ) -> None:
-    """Any command brings an older library up, keeps its documents, and keeps a copy of the old."""
     ingest(folder(_NOTES))
     downgrade(library, "0001")
     before = content(library)
@@ -149,7 +142,6 @@ def test_an_older_library_is_upgraded_when_it_is_opened(
 
 
 def test_db_upgrade_names_the_copy(library: Path) -> None:
-    """`db upgrade` says where the library as it was is kept, and the second time does nothing."""
     library.touch()
     upgrade(library, "0001")
     copy = str(library.with_name("library.db.before-0001"))
@@ -160,7 +152,6 @@ def test_db_upgrade_names_the_copy(library: Path) -> None:
 def test_a_library_from_the_future_is_left_alone(
     library: Path, sql: Callable[..., list[Any]]
 ) -> None:
-    """A library of a later version is refused by name, and not a byte of it changes."""
     create_library(library).close()
     sql("UPDATE alembic_version SET version_num = '9999'")
     before = library.read_bytes()
@@ -190,7 +181,6 @@ def test_a_library_from_the_future_is_left_alone(
 def test_the_database_of_another_program_is_left_alone(
     library: Path, sql: Callable[..., list[Any]], statements: list[str]
 ) -> None:
-    """Another program's SQLite file is refused by name by every way of opening one."""
     for statement in statements:
         sql(statement)
     before = library.read_bytes()
@@ -201,7 +191,6 @@ def test_the_database_of_another_program_is_left_alone(
 
 
 def test_a_text_file_is_not_a_library(library: Path) -> None:
-    """A file of text is refused by name, and stays as it was."""
     library.write_text("Dear diary,\n" * 1000, encoding="utf-8")
     before = library.read_bytes()
     for use in (open_library, create_library, upgrade_library):
@@ -211,13 +200,11 @@ def test_a_text_file_is_not_a_library(library: Path) -> None:
 
 
 def test_a_folder_is_not_a_library(tmp_path: Path) -> None:
-    """A folder given as the library is refused by name."""
     with pytest.raises(NotALibrary, match="it is a folder"):
         open_library(tmp_path)
 
 
 def test_a_missing_library_is_not_made_by_reading(library: Path) -> None:
-    """Reading commands state that there is no library, and leave none behind."""
     for use in (open_library, upgrade_library):
         with pytest.raises(LibraryNotFound, match=str(library)):
             use(library)
@@ -230,7 +217,6 @@ def test_an_empty_file_becomes_a_library(
     ingest: Callable[..., Any],
     sound: Callable[..., None],
 ) -> None:
-    """An empty file, as a kill at the first moment leaves it, is no obstacle to an ingest."""
     library.touch()
     with pytest.raises(LibraryDamaged, match="it is empty"):
         library_status(Session(library))
@@ -239,7 +225,6 @@ def test_an_empty_file_becomes_a_library(
 
 
 def test_a_library_in_a_folder_that_is_not_there(library: Path) -> None:
-    """A library in a missing folder is a stated error that names the folder."""
     with pytest.raises(LpiSearchError, match=f"the folder {library.parent}/nowhere does not exist"):
         create_library(library.parent / "nowhere" / "library.db")
 
@@ -247,7 +232,6 @@ def test_a_library_in_a_folder_that_is_not_there(library: Path) -> None:
 def test_a_failed_upgrade_changes_nothing(
     library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A migration that fails half-way leaves the library at its old revision, with its tables."""
     library.touch()
     upgrade(library, "0001")
     broken = tmp_path / "migrations"
@@ -282,7 +266,6 @@ create_library(Path(sys.argv[1])).close()
 def test_two_processes_make_one_library(
     library: Path, sound: Callable[..., None], start: str | None
 ) -> None:
-    """Processes that make or upgrade the same library at once all succeed, and agree on it."""
     if start:
         library.touch()
         upgrade(library, start)

@@ -38,7 +38,6 @@ def test_places_are_eigenvectors_of_the_laplacian(edge_weights: str) -> None:
 
 
 def test_no_other_places_keep_neighbours_as_near() -> None:
-    """½ Σ (y_i - y_j)² W_ij is least: random places of the same scale have a larger one."""
     X = independent_documents()
     W = nearest(X).toarray()
     D = np.diag(W.sum(axis=1))
@@ -57,7 +56,6 @@ def test_no_other_places_keep_neighbours_as_near() -> None:
 
 @pytest.mark.parametrize("n_terms", [30, 130])
 def test_proposition_4_1(n_terms: int) -> None:
-    """Where X is square and of full rank (after the SVD step), LPI places as eigenmaps do."""
     X = independent_documents(n_terms=n_terms)
     maps, lpi = Eigenmaps(8).fit(X), LPI(8).fit(X)
     points = lpi.transform(X)
@@ -67,7 +65,6 @@ def test_proposition_4_1(n_terms: int) -> None:
 
 
 def test_dependent_documents_differ() -> None:
-    """The proposition needs its condition: with few terms, a linear map cannot follow."""
     rng = np.random.default_rng(2)
     X = 1 + 0.25 * rng.standard_normal((60, 12))
     maps, lpi = Eigenmaps(5).fit(X), LPI(5).fit(X)

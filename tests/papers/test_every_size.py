@@ -104,7 +104,6 @@ def test_rlpi(n: int) -> None:
 
 @every_size
 def test_rlpi_of_more_documents_than_terms(n: int) -> None:
-    """The same where terms are the smaller side: half as many."""
     X = np.ascontiguousarray(problem(n).X[:, : n // 2])
     y = np.arange(n) % 4
     rlpi = RLPI(3, alpha=ALPHA, regression_tolerance=1e-7).fit(sparse.csr_array(X), y.tolist())

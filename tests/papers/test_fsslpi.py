@@ -45,7 +45,6 @@ def solve(X: Any, Y: Any, mu: float, **options: Any) -> Any:
 @pytest.mark.parametrize("share", [0.9, 0.3, 0.03])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_the_minimum_of_a_slow_reference(share: float, kind: Any) -> None:
-    """For strong and weak penalties the objective ends where reweighted regressions end."""
     X, Y = problem()
     mu = share * vanishing_penalty(X, Y)
     found = solve(kind(X), Y, mu, tolerance=1e-8, max_steps=20_000)
@@ -54,7 +53,6 @@ def test_the_minimum_of_a_slow_reference(share: float, kind: Any) -> None:
 
 
 def test_many_terms_enter_in_rounds() -> None:
-    """Where more terms are needed than the first working set holds, all of them come in."""
     X, Y = problem(200, 400)
     mu = 0.001 * vanishing_penalty(X, Y)
     found = solve(X, Y, mu, tolerance=1e-6, max_steps=20_000)
@@ -64,7 +62,6 @@ def test_many_terms_enter_in_rounds() -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.05, 0.005])
 def test_the_objective_never_rises(share: float) -> None:
-    """From |Y|², that of A = 0, it falls with every step."""
     X, Y = problem()
     found = solve(X, Y, share * vanishing_penalty(X, Y), tolerance=1e-9, max_steps=5000)
     assert found.objective[0] == pytest.approx(np.sum(Y**2))
@@ -73,7 +70,6 @@ def test_the_objective_never_rises(share: float) -> None:
 
 
 def test_the_objective_never_rises_where_terms_point_both_ways() -> None:
-    """The bound of the step holds for negative weights of terms, too."""
     X = np.random.default_rng(3).standard_normal((30, 50))
     Y = problem()[1]
     found = solve(X, Y, 0.02 * vanishing_penalty(X, Y), tolerance=1e-7, max_steps=5000)
@@ -82,7 +78,6 @@ def test_the_objective_never_rises_where_terms_point_both_ways() -> None:
 
 
 def test_conditions_of_the_minimum() -> None:
-    """A kept row points along its slope, which is μ long; no slope is longer."""
     X, Y = problem()
     mu = 0.1 * vanishing_penalty(X, Y)
     A = solve(X, Y, mu, tolerance=1e-12, max_steps=50_000).coefficients
@@ -95,7 +90,6 @@ def test_conditions_of_the_minimum() -> None:
 
 
 def test_the_gap_is_true() -> None:
-    """At any end the objective is above the minimum by no more than the gap says."""
     X, Y = problem()
     mu = 0.02 * vanishing_penalty(X, Y)
     lowest = solve(X, Y, mu, tolerance=1e-10, max_steps=50_000).objective[-1]
@@ -106,7 +100,6 @@ def test_the_gap_is_true() -> None:
 
 
 def test_rows_shrink_together() -> None:
-    """The stronger the penalty, the fewer terms, the same ones in all dimensions."""
     X = np.abs(problem(60, 80)[0])
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     counts = []
@@ -120,7 +113,6 @@ def test_rows_shrink_together() -> None:
 
 
 def test_the_penalty_is_chosen_by_a_stated_rule() -> None:
-    """Auto is a hundredth of the strength at which every term is left out."""
     X, _ = problem(60, 80)
     chosen = FSSL(3).fit(X)
     with pytest.raises(ValueError, match="excludes every term") as caught:
@@ -134,7 +126,6 @@ def test_the_penalty_is_chosen_by_a_stated_rule() -> None:
 
 
 def test_no_penalty_is_least_squares() -> None:
-    """With μ = 0 all terms take part, and the documents are mapped to their responses."""
     X, _ = problem(20, 50)
     free, bound = FSSL(3, mu=0, n_neighbors=4).fit(X), FSSL(3, mu=1.0, n_neighbors=4).fit(X)
     assert len(free.selected_) == 50 > len(bound.selected_)
@@ -142,7 +133,6 @@ def test_no_penalty_is_least_squares() -> None:
 
 
 def test_an_early_end_is_said_with_its_gap() -> None:
-    """At the limit of steps the map is kept, with a warning that names the gap."""
     X, _ = problem()
     with pytest.warns(NotConverged, match="FSSL did not converge in 3 steps: residual"):
         fssl = FSSL(2, max_iter=3).fit(X)
@@ -160,6 +150,5 @@ def test_an_early_end_is_said_with_its_gap() -> None:
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    """What cannot work is named."""
     with pytest.raises(ValueError, match=message):
         FSSL(2, **options).fit(problem()[0])

@@ -16,7 +16,6 @@ from tests.unit.methods.test_kernel_ridge import corpus
 @pytest.mark.parametrize("alpha", [0, 0.01, 1, 100, "auto"])
 @pytest.mark.parametrize("n", [40, 150])
 def test_linear_kernel_is_rlpi(n: int, alpha: Any) -> None:
-    """Fewer documents than terms or more: all places are those of RLPI, of new documents too."""
     X, new = corpus(n), corpus(10, seed=1)
     rlpi = RLPI(5, alpha=alpha).fit(X)
     krlpi = KRLPI(5, kernel="linear", alpha=alpha).fit(X)
@@ -37,7 +36,6 @@ def test_linear_kernel_is_rlpi(n: int, alpha: Any) -> None:
     ids=["all", "some"],
 )
 def test_linear_kernel_is_rlpi_with_labels(y: Any, graph: str) -> None:
-    """Labels on all documents, or a graph that labels of some take part in, make one map."""
     X = corpus(60)
     rlpi, krlpi = RLPI(2, graph=graph).fit(X, y), KRLPI(2, kernel="linear").fit(X, y)
     points = rlpi.transform(X)
@@ -54,7 +52,6 @@ def test_linear_kernel_is_rlpi_with_labels(y: Any, graph: str) -> None:
     ids=["rbf", "poly"],
 )
 def test_places_against_the_equations(kernel: str, slow: Any) -> None:
-    """(K + αI) C = Y and k(x) C, with kernels of pairs and responses of a dense eigenproblem."""
     X, new = corpus(50), corpus(6, seed=1)
     options: dict[str, Any] = {"kernel": kernel, "gamma": 0.7, "coef0": 0.3, "degree": 3}
     krlpi = KRLPI(4, alpha=0.5, solver="arpack", random_state=0, **options).fit(X)
@@ -73,7 +70,6 @@ def test_places_against_the_equations(kernel: str, slow: Any) -> None:
 
 
 def test_a_kernel_follows_what_a_linear_map_cannot() -> None:
-    """Topics told by pairs of words: an exclusive or, which is linear only in the products."""
     rng = np.random.default_rng(0)
     left, right = rng.integers(0, 2, 120), rng.integers(0, 2, 120)
     X = np.zeros((120, 4))

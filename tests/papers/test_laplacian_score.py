@@ -27,7 +27,6 @@ def documents(n: int = 40, n_terms: int = 30, seed: int = 0) -> Any:
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("graph", ["nearest", "ball", "complete", "label", "blend"])
 def test_scores_by_definition(graph: str, centred: bool) -> None:  # noqa: FBT001 -- a case
-    """For every graph, sparse or dense, each score is that of the formula, term by term."""
     X = documents()
     labels = [0 if i < 20 else 1 for i in range(40)]
     if graph == "blend":
@@ -44,7 +43,6 @@ def test_scores_by_definition(graph: str, centred: bool) -> None:  # noqa: FBT00
 
 
 def test_scores_of_a_factor_kept_sparse() -> None:
-    """The complete graph of sparse documents is never multiplied out, and scores are the same."""
     X = documents()
     full = laplacian_scores(X, GRAPHS["complete"].build(X, None, GraphOptions()))
     X_sparse = sparse.csr_array(X)
@@ -53,7 +51,6 @@ def test_scores_of_a_factor_kept_sparse() -> None:
 
 
 def test_terms_of_a_topic_come_first() -> None:
-    """Words that neighbours share have the best scores."""
     found = LaplacianScore(10, n_neighbors=5).fit(documents())
     assert set(found.selected_) == set(range(10))
     assert (np.diff(found.eigenvalues_) <= 0).all()
@@ -72,7 +69,6 @@ def test_a_term_that_all_share_alike_is_no_feature() -> None:
 
 
 def test_isolated_documents_take_no_part() -> None:
-    """A document without a neighbour changes no score, and its own terms have none."""
     X = documents()
     more = np.zeros((41, 31))
     more[:40, :30], more[40, 30] = X, 1
@@ -82,14 +78,12 @@ def test_isolated_documents_take_no_part() -> None:
 
 
 def test_equal_scores_are_taken_in_the_order_of_terms() -> None:
-    """What differs by rounding alone is equal; terms without a score are never taken."""
     scores = np.array([0.5, np.inf, 0.2 + 1e-15, 0.5 - 1e-15, 0.2])
     assert best_terms(scores, 3).tolist() == [2, 4, 0]
     assert best_terms(scores, 9).tolist() == [2, 4, 0, 3]
 
 
 def test_the_selection_matrix_is_made_on_demand() -> None:
-    """The estimator holds numbers of terms; its matrix has a single 1 in each row."""
     X = sparse.csr_array(documents())
     found = LaplacianScore(7).fit(X)
     assert all(np.ndim(value) < 2 for value in vars(found).values())
@@ -100,7 +94,6 @@ def test_the_selection_matrix_is_made_on_demand() -> None:
 
 @pytest.mark.parametrize("m", [4, 12])
 def test_lpi_of_the_best_terms(m: int) -> None:
-    """LS+LPI is LPI on the selected columns, over the graph of all terms, and zero elsewhere."""
     X = documents()
     affinity = GRAPHS["nearest"].build(X, None, GraphOptions(5))
     found = LSLPI(3, n_selected=m).fit(X, affinity=affinity)
@@ -112,7 +105,6 @@ def test_lpi_of_the_best_terms(m: int) -> None:
 
 
 def test_terms_that_neighbours_share_by_default() -> None:
-    """Left to choose, it keeps the terms that differ less between neighbours than at large."""
     X = documents(60, 200)
     found = LSLPI(2, n_neighbors=5).fit(X)
     np.testing.assert_array_equal(found.selected_, np.flatnonzero(found.scores_ < 1))
@@ -121,7 +113,6 @@ def test_terms_that_neighbours_share_by_default() -> None:
 
 
 def test_a_term_at_random_scores_about_1() -> None:
-    """Where a term has nothing to do with the graph, neighbours differ as much as all do."""
     X = documents(200, 30)
     affinity = GRAPHS["nearest"].build(X, None, GraphOptions(8))
     chance = np.random.default_rng(1).random((200, 40))
@@ -139,6 +130,5 @@ def test_a_term_at_random_scores_about_1() -> None:
     ],
 )
 def test_a_useless_number_of_terms_is_refused(m: Any, message: str) -> None:
-    """The message says what cannot be, and how many terms there are."""
     with pytest.raises(ValueError, match=message):
         LSLPI(2, n_selected=m).fit(documents())

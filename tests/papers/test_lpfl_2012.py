@@ -72,7 +72,6 @@ def test_theorem_2() -> None:
 
 
 def test_equal_rows_are_taken_in_their_order() -> None:
-    """Where rows are equally long the first are kept, and never more than m."""
     assert longest_rows(np.ones((5, 2)), 2).any(axis=1).tolist() == [True] * 2 + [False] * 3
 
 
@@ -160,20 +159,17 @@ def test_figure_1() -> None:
 @pytest.mark.parametrize("m", [1, 7, 30, 60])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_no_more_than_m_terms(m: int, kind: Any) -> None:
-    """‖A‖₂,₀ ≤ m exactly: no other term has a weight in any dimension."""
     lpfl = LPFL(3, n_selected=m, n_neighbors=5).fit(kind(documents()))
     assert np.count_nonzero(lpfl.components_.any(axis=0)) == len(lpfl.selected_) == m
     assert lpfl.n_selected_ == m
 
 
 def test_terms_of_the_topics_are_selected() -> None:
-    """Words that tell topics apart are preferred to words of all."""
     lpfl = LPFL(3, n_selected=16, n_neighbors=5).fit(documents(80))
     assert np.mean(lpfl.selected_ % 8 < 4) >= 0.9
 
 
 def test_a_feasible_problem_is_solved_exactly() -> None:
-    """Where five terms give Y exactly, they are found, and nothing is left."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 40))
     A = np.zeros((40, 3))
@@ -185,7 +181,6 @@ def test_a_feasible_problem_is_solved_exactly() -> None:
 
 
 def test_all_terms_and_a_fixed_penalty_give_least_squares() -> None:
-    """With m = all terms the problem is convex, and its minimum is that of a direct solver."""
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((40, 10)), rng.standard_normal((40, 2))
     exact = np.linalg.lstsq(X, Y)[0]
@@ -217,14 +212,12 @@ def test_a_fixed_penalty_ends_where_no_step_leads_on(seed: int) -> None:
 
 
 def test_as_many_terms_as_linked_documents_by_default() -> None:
-    """Left to choose, m is the number of documents with a neighbour, or all terms if fewer."""
     X = np.vstack([documents(), np.zeros((5, 60))])
     assert LPFL(3).fit(X).n_selected_ == 40
     assert LPFL(3).fit(documents(80)).n_selected_ == 60
 
 
 def test_labels_take_the_place_of_the_graph() -> None:
-    """Classes are told apart by their labels, in one dimension fewer than there are."""
     X = documents()
     lpfl = LPFL(3, n_selected=12).fit(X, [i % 4 for i in range(40)])
     points = lpfl.embed(X)
@@ -234,7 +227,6 @@ def test_labels_take_the_place_of_the_graph() -> None:
 
 
 def test_an_early_end_is_said_with_its_residual() -> None:
-    """At the limit of steps the map is kept, with a warning that names the residual."""
     with pytest.warns(NotConverged, match=r"LPFL did not converge in 5 steps: residual"):
         lpfl = LPFL(3, max_iter=5).fit(documents())
     assert lpfl.components_.any()
@@ -254,7 +246,6 @@ def test_an_early_end_is_said_with_its_residual() -> None:
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    """What cannot work is named."""
     with pytest.raises(ValueError, match=message):
         LPFL(3, **options).fit(documents())
 
@@ -303,7 +294,6 @@ def test_exchanged_terms_leave_less_than_algorithm_2_and_greedy_choice() -> None
 @pytest.mark.parametrize("count", [10, 20])
 @pytest.mark.parametrize("seed", range(3))
 def test_terms_of_any_frequency_compete(seed: int, count: int) -> None:
-    """Where columns differ in length, too, no more is left than by matching pursuit."""
     X = documents(100, 160, seed)
     X = X * np.random.default_rng(seed).lognormal(0, 1.5, X.shape[1])
     Y = naive_responses([number % 4 for number in range(100)])
@@ -317,7 +307,6 @@ def test_terms_of_any_frequency_compete(seed: int, count: int) -> None:
 
 @pytest.mark.parametrize("selection", ["auto", "alternating", "exchange"])
 def test_every_selection_works_on_a_graph(selection: str) -> None:
-    """Without labels, too, no more terms are used than were asked for."""
     X = documents(60, 90)
     lpfl = LPFL(2, n_selected=10, selection=selection, n_neighbors=4).fit(X)
     assert np.count_nonzero(lpfl.components_.any(axis=0)) <= 10

@@ -33,7 +33,6 @@ def spread_documents(n: int = 400, n_terms: int = 12, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("edge_weights", ["cosine", "binary", "heat"])
 def test_proposition_4_1(edge_weights: str) -> None:
-    """If X is square and of full rank, LPI and Laplacian eigenmaps place documents the same."""
     X = full_rank_square()
     W = nearest(X, options=GraphOptions(edge_weights=edge_weights)).toarray()
     D = np.diag(W.sum(axis=1))
@@ -46,7 +45,6 @@ def test_proposition_4_1(edge_weights: str) -> None:
 
 
 def test_proposition_4_1_with_more_terms_than_documents() -> None:
-    """Independent documents of many terms are a square problem after the SVD step."""
     rng = np.random.default_rng(1)
     X = np.hstack([full_rank_square(), rng.poisson(0.1, (30, 100))])
     W = nearest(X).toarray()
@@ -56,7 +54,6 @@ def test_proposition_4_1_with_more_terms_than_documents() -> None:
 
 
 def test_dependent_documents_are_no_eigenmap() -> None:
-    """Without full rank the two differ: the proposition needs its condition."""
     X = spread_documents(60)
     W = nearest(X).toarray()
     eigenmaps = eigh(W, np.diag(W.sum(axis=1)))[1][:, ::-1]
@@ -80,7 +77,6 @@ def test_complete_graph_is_close_to_the_global_structure() -> None:
 
 
 def test_complete_graph_is_close_to_pca_beyond_the_mean() -> None:
-    """Centred, the directions after the first of the complete graph are the principal axes."""
     X = spread_documents()
     centred = X - X.mean(axis=0)
     axes = np.linalg.svd(centred)[2][:3]
@@ -150,7 +146,6 @@ def test_lpp_solves_equation_4_about_the_mean(graph: str) -> None:
 
 
 def test_proposition_4_1_about_the_mean() -> None:
-    """Independent documents of equal degree are placed by LPP as by Laplacian eigenmaps."""
     X, W = full_rank_square(), ring(30)
     eigenmaps = eigh(np.diag(W.sum(axis=1)) - W)[1]
     points = LPP(10).fit(X, affinity=W).transform(X)
@@ -187,7 +182,6 @@ def test_no_complete_graph_of_centred_documents() -> None:
 
 
 def test_lpp_and_lpi_differ_by_the_mean() -> None:
-    """Where the mean is 0 already and all degrees are equal, both find the same directions."""
     X = spread_documents(60)
     W = np.roll(np.eye(60), 1, axis=1) + np.roll(np.eye(60), -1, axis=1)
     assert (
@@ -202,7 +196,6 @@ def test_lpp_and_lpi_differ_by_the_mean() -> None:
 
 
 def test_lpp_as_section_4_1_has_it_is_laplacian_eigenmaps() -> None:
-    """Not centred, and with independent documents, LPP and eigenmaps give the same places."""
     X = np.random.default_rng(3).random((60, 90)) ** 6
     W = nearest(X)
     places = LPP(4, centred=False).fit(X, affinity=W).transform(X)

@@ -54,7 +54,6 @@ def coordinates(X: Any, V: Any, U: Any) -> None:
     ("solver", "update"), [("multiplicative", multiplicative), ("hals", coordinates)]
 )
 def test_rounds_equal_those_of_the_formulas(solver: str, weighting: str, update: Any) -> None:
-    """Both solvers give the objective and the factors of the updates as they are written."""
     X = corpus()
     nmf = NMF(4, weighting=weighting, solver=solver, max_iter=ROUNDS, tolerance=0, n_init=1)
     with pytest.warns(NotConverged, match=f"NMF did not converge in {ROUNDS} steps"):
@@ -71,7 +70,6 @@ def test_rounds_equal_those_of_the_formulas(solver: str, weighting: str, update:
 @pytest.mark.parametrize("weighting", ["ncw", "none"])
 @pytest.mark.parametrize("solver", ["hals", "multiplicative"])
 def test_objective_never_rises(solver: str, weighting: str, seed: int) -> None:
-    """No round raises J, and J is never below zero."""
     nmf = NMF(6, weighting=weighting, solver=solver, tolerance=1e-7, random_state=seed)
     nmf.set_params(max_iter=5000).fit(corpus(seed=seed))
     assert nmf.n_iter_ > 10
@@ -80,7 +78,6 @@ def test_objective_never_rises(solver: str, weighting: str, seed: int) -> None:
 
 
 def test_coordinate_descent_needs_fewer_rounds() -> None:
-    """HALS, the default, is at least as far after a third of the rounds."""
     X = corpus()
     with pytest.warns(NotConverged):
         slow = NMF(4, solver="multiplicative", max_iter=60, tolerance=0).fit(X)
@@ -90,7 +87,6 @@ def test_coordinate_descent_needs_fewer_rounds() -> None:
 
 
 def test_folding_in_is_non_negative_least_squares() -> None:
-    """The parts of new documents are those of the method of Lawson and Hanson."""
     nmf = NMF(4).fit(corpus())
     new = corpus(seed=5)
     expected = np.array([nnls(nmf.factors_.T, document)[0] for document in new])
@@ -98,7 +94,6 @@ def test_folding_in_is_non_negative_least_squares() -> None:
 
 
 def test_embedding_is_the_converged_factor() -> None:
-    """With the weights of the normalised cut put back, the embedding is V: it gives the same J."""
     X = corpus()
     nmf = NMF(4, tolerance=1e-9, max_iter=5000).fit(X)
     V = nmf.embedding_ / np.sqrt((X @ X.T).sum(axis=1, keepdims=True))
@@ -107,7 +102,6 @@ def test_embedding_is_the_converged_factor() -> None:
 
 
 def test_clusters_are_the_largest_parts() -> None:
-    """Planted topics come back as clusters, whatever their numbers are."""
     nmf = NMF(3).fit(corpus(60, 40))
     np.testing.assert_array_equal(nmf.clusters_, nmf.embedding_.argmax(axis=1))
     pairs = set(zip((np.arange(60) % 3).tolist(), nmf.clusters_.tolist(), strict=True))
@@ -130,7 +124,6 @@ def test_tdt2(data: Path) -> None:
 
 @pytest.mark.parametrize("factor", [1e-160, 1e-30, 1e30, 1e150])
 def test_the_unit_of_the_weights_makes_no_difference(factor: float) -> None:
-    """The normalised cut is that of the same documents in any unit, to the last digits."""
     X = sparse.csr_array(corpus())
     wanted = normalised_cut(X).toarray()
     np.testing.assert_allclose(normalised_cut(X * factor).toarray(), wanted, rtol=1e-12)

@@ -66,7 +66,6 @@ def test_the_directions_are_those_of_the_papers_iteration() -> None:
 
 
 def test_figure_1_eigenvalues_are_never_above_those_of_lpi() -> None:
-    """The k-th minimum on a space with k - 1 constraints is at most the k-th eigenvalue."""
     X = small_documents()
     documents, W, D = full_space(X, GraphOptions(n_neighbors=4))
     lpi = eigh(documents.T @ (D - W) @ documents, documents.T @ D @ documents, eigvals_only=True)
@@ -86,7 +85,6 @@ def test_all_directions_together_are_a_rotation() -> None:
 @needs_tdt2
 @pytest.mark.data
 def test_figure_1_on_the_papers_collection() -> None:
-    """On a document set of TDT2 the curve of OLPI is below that of LPI, by far at the middle."""
     X, _ = tdt2_subset()
     documents, W, D = full_space(X, PAPER_GRAPH)
     lpi = eigh(documents.T @ (D - W) @ documents, documents.T @ D @ documents, eigvals_only=True)
@@ -98,7 +96,6 @@ def test_figure_1_on_the_papers_collection() -> None:
 @needs_tdt2
 @pytest.mark.data
 def test_figure_2_orthogonality_makes_the_dimension_uncritical() -> None:
-    """Above plain terms from 5 to 50 dimensions, where LPI has lost most of its precision."""
     X, labels = tdt2_subset()
     documents, W, D = full_space(X, PAPER_GRAPH)
     pencil = (documents.T @ (D - W) @ documents, documents.T @ D @ documents)

@@ -23,7 +23,6 @@ def documents(n: int = 150, n_terms: int = 40, seed: int = 0) -> Any:
 @pytest.mark.parametrize("solver", ["auto", "block", "arpack", "dense"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_eigenvectors_of_the_covariance_matrix(solver: str, kind: Any) -> None:
-    """Components and their variances are those of C, largest first, by every solver."""
     X = documents()
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     pca = PCA(5, solver=solver).fit(kind(X))
@@ -33,7 +32,6 @@ def test_eigenvectors_of_the_covariance_matrix(solver: str, kind: Any) -> None:
 
 
 def test_variances_of_the_places() -> None:
-    """Along each component the documents vary by its eigenvalue, and independently."""
     X = documents()
     pca = PCA(6).fit(X)
     covariance = np.cov(pca.transform(X).T, bias=True)
@@ -41,7 +39,6 @@ def test_variances_of_the_places() -> None:
 
 
 def test_eigenvectors_of_the_laplacian_of_constant_weights() -> None:
-    """It is the global end of LPP: with S = eeᵀ / n², Xᵀ L X is C, and its largest count."""
     X = documents()
     n = len(X)
     laplacian = np.eye(n) / n - np.full((n, n), 1 / n**2)
@@ -51,7 +48,6 @@ def test_eigenvectors_of_the_laplacian_of_constant_weights() -> None:
 
 
 def test_distances_are_those_about_the_mean() -> None:
-    """The mean stays in: it moves all documents alike."""
     X = documents()
     pca = PCA(4).fit(X)
     about = (X - pca.mean_) @ pca.components_.T
@@ -61,7 +57,6 @@ def test_distances_are_those_about_the_mean() -> None:
 
 
 def test_the_mean_is_no_component() -> None:
-    """Documents that are far from the origin, and vary little, do not lead to their mean."""
     rng = np.random.default_rng(1)
     X = 100 + rng.standard_normal((80, 6)) * [3, 1, 1, 1, 1, 1]
     first = PCA(1).fit(X).components_[0]
@@ -70,7 +65,6 @@ def test_the_mean_is_no_component() -> None:
 
 @pytest.mark.parametrize("solver", ["block", "arpack"])
 def test_sparse_documents_are_not_filled_up(solver: str) -> None:
-    """Centring a sparse matrix takes no memory of the size of the full one (here 192 MB)."""
     X = sparse.random_array(
         (1600, 30_000), density=2e-4, format="csr", dtype=np.float32, rng=np.random.default_rng(0)
     )
@@ -83,13 +77,11 @@ def test_sparse_documents_are_not_filled_up(solver: str) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_equal_documents_have_no_component(dtype: Any) -> None:
-    """Where all documents are one, nothing varies but rounding."""
     X = np.tile(np.array([0.1, 0.7, 0.3], dtype=dtype), (9, 1))
     with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         PCA(2).fit(X)
 
 
 def test_unknown_solver_is_refused() -> None:
-    """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, block, arpack, dense"):
         PCA(2, solver="magic").fit(documents())

@@ -42,7 +42,6 @@ def slow_step(X: Any, factors: Factors, beta: float) -> tuple[Factors, float]:
 
 @pytest.mark.parametrize("beta", [1.0, 0.8])
 def test_steps_equal_those_of_the_formulas(beta: float) -> None:
-    """The sparse steps give the parameters and the objective of the formulas as written."""
     X = mixed_counts()
     X = X[:, X.any(axis=0)]
     seen = Observed.of(sparse.csr_array(X))
@@ -58,7 +57,6 @@ def test_steps_equal_those_of_the_formulas(beta: float) -> None:
 @pytest.mark.parametrize("beta", [1.0, 0.7])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_objective_never_falls(beta: float, seed: int) -> None:
-    """No step of EM lowers the likelihood; nor, where it is tempered, its own objective."""
     X = mixed_counts(seed=seed)
     plsi = PLSI(5, beta=beta, tolerance=1e-7, max_iter=2000, random_state=seed).fit(X)
     assert plsi.n_iter_ > 20
@@ -67,14 +65,12 @@ def test_objective_never_falls(beta: float, seed: int) -> None:
 
 
 def test_likelihood_does_not_fall_in_single_precision() -> None:
-    """In float32 the likelihood falls by no more than rounding."""
     X = mixed_counts().astype(np.float32)
     steps = np.diff(PLSI(5, tolerance=1e-6, max_iter=2000).fit(X).log_likelihoods_)
     assert steps.min() > -1e-6 * X.sum()
 
 
 def test_parameters_are_probabilities() -> None:
-    """P(z|d), P(w|z) and P(z) are not negative and sum to one."""
     plsi = PLSI(5, beta=0.9).fit(mixed_counts())
     for part in (plsi.embedding_, plsi.factors_, plsi.prior_[np.newaxis]):
         assert part.min() >= 0
@@ -83,7 +79,6 @@ def test_parameters_are_probabilities() -> None:
 
 @pytest.mark.parametrize("beta", [1.0, 0.7])
 def test_folding_in_goes_on_from_the_fit(beta: float) -> None:
-    """Where EM has converged, the shares that are folded in are those that it found."""
     X = mixed_counts(length=200)
     X = X[:, X.any(axis=0)]
     plsi = PLSI(4, beta=beta, tolerance=1e-9, max_iter=5000).fit(X)
@@ -94,14 +89,12 @@ def test_folding_in_goes_on_from_the_fit(beta: float) -> None:
 
 
 def test_the_best_of_several_schedules_is_kept() -> None:
-    """With more starts, what was held out is foretold no worse: the first is one start alone."""
     X = mixed_counts(60, 80, 40)
     one, more = (PLSI(8, beta="auto", n_init=n).fit(X) for n in (1, 5))
     assert 1 < more.held_out_perplexity_ < one.held_out_perplexity_
 
 
 def test_folding_in_finds_the_most_likely_shares() -> None:
-    """No shares make a new document likelier than those it is given (its gradient says so)."""
     plsi = PLSI(4).fit(mixed_counts())
     for document in mixed_counts(seed=7)[:10]:
         known = document * plsi.factors_.any(axis=0)
@@ -115,7 +108,6 @@ def test_folding_in_finds_the_most_likely_shares() -> None:
 
 
 def test_tempering_predicts_unseen_words_better() -> None:
-    """With few words to a document, the schedule lowers β, and unseen words become likelier."""
     rng = np.random.default_rng(1)
     X = mixed_counts(80, 100, 40, seed=4)
     seen = rng.binomial(X.astype(int), 0.7).astype(float)
@@ -133,7 +125,6 @@ def test_tempering_predicts_unseen_words_better() -> None:
 
 
 def test_clusters_are_the_most_probable_factors() -> None:
-    """Planted topics come back as clusters, whatever their numbers are."""
     topics = np.arange(60) % 3
     rates = np.where(np.arange(30) % 3 == topics[:, np.newaxis], 2.0, 0.1)
     X = np.random.default_rng(0).poisson(rates)

@@ -76,21 +76,18 @@ def test_corollary_3(n_components: int, seed: int) -> None:
 
 
 def test_corollary_3_needs_a_small_alpha() -> None:
-    """With α = 1 the subspaces are not the same."""
     X = independent_documents()
     angles = subspace_angles(RLPI(5, alpha=1.0).fit(X).components_.T, LPI(5).fit(X).components_.T)
     assert angles.max() > 1e-2
 
 
 def test_corollary_3_without_penalty() -> None:
-    """α = 0 itself gives the least squares solution of least norm."""
     X = independent_documents()
     none, tiny = RLPI(5, alpha=0).fit(X), RLPI(5, alpha=TINY).fit(X)
     np.testing.assert_allclose(none.components_, tiny.components_, atol=1e-7)
 
 
 def test_labelled_documents_of_a_class_share_a_point() -> None:
-    """With labels, independent rows and α → 0, a class is one point, and classes differ."""
     X = independent_documents()
     y: Any = np.array(list("abcde"))[np.arange(len(X)) % 5]
     rlpi = RLPI(alpha=TINY).fit(X, y)
@@ -103,7 +100,6 @@ def test_labelled_documents_of_a_class_share_a_point() -> None:
 
 
 def test_responses_are_eigenvectors_of_the_label_graph() -> None:
-    """The responses from labels are orthogonal, also to the constant, and solve W y = D y."""
     y: Any = np.array(list("aabbbccccd"))
     Y = label_responses(y, len(y), np.float64).vectors
     W = (y[:, np.newaxis] == y).astype(float)

@@ -38,7 +38,6 @@ def test_the_graph_is_that_of_the_paper(n: int) -> None:
 
 @pytest.mark.parametrize("n", [590, 620, 1000])
 def test_eigenvectors_of_the_graph(n: int) -> None:
-    """LAPACK up to 600 documents, a filtered block beyond: the same places."""
     X = sparse.csr_array(naive.documents(n, 400))
     W = nearest_graph(X, None, GraphOptions(7))
     values, Y = naive.eigenmap(W.toarray(), 5)
@@ -49,7 +48,6 @@ def test_eigenvectors_of_the_graph(n: int) -> None:
 
 @pytest.mark.parametrize("n", [1990, 2010])
 def test_no_penalty_is_least_squares_at_every_size(n: int) -> None:
-    """α = 0 leaves nothing of the responses where documents are independent: factorised or not."""
     X = sparse.random_array((n, 2300), density=0.02, rng=np.random.default_rng(0)).tocsr()
     y = np.arange(n) % 4
     rlpi = RLPI(3, alpha=0.0).fit(X, y.tolist())
@@ -73,7 +71,6 @@ def test_ridge_regression_at_every_size(n: int, alpha: float) -> None:
 
 
 def test_a_regression_that_ends_early_says_so() -> None:
-    """What was asked for and not reached is a warning with the residual."""
     X = sparse.csr_array(naive.documents(2010, 2200)).astype(np.float32)
     y = (np.arange(2010) % 4).tolist()
     with warnings.catch_warnings(record=True) as said:
@@ -84,7 +81,6 @@ def test_a_regression_that_ends_early_says_so() -> None:
 
 @pytest.mark.parametrize("n", [1490, 1520])
 def test_singular_vectors_at_every_size(n: int) -> None:
-    """LSI decomposes all of X up to 1,500 documents, iterates beyond: the same space."""
     X = naive.documents(n, 1600)
     values, U = eigh(X @ X.T, subset_by_index=(n - 5, n - 1))
     lsi = LSI(5).fit(sparse.csr_array(X))
@@ -106,7 +102,6 @@ def test_lpi_in_all_of_the_space_and_in_part_of_it(space: int | None) -> None:
 @slow
 @pytest.mark.parametrize("n", [1500, 2990, 3010, 5000])
 def test_lpi_at_every_size(n: int) -> None:
-    """All of the space up to 3,000 documents, its leading 300 dimensions beyond."""
     X = naive.documents(n, n + 100)
     W = nearest_graph(sparse.csr_array(X), None, GraphOptions(7))
     values, a = naive.lpi(X, W.toarray(), 4, None if n <= 3000 else 300)
@@ -127,7 +122,6 @@ def test_olpi_in_all_of_the_space_and_in_part_of_it(space: int | None) -> None:
 @slow
 @pytest.mark.parametrize("n", [990, 1010])
 def test_olpi_at_every_size(n: int) -> None:
-    """All of the space up to 1,000 documents, its leading 300 dimensions beyond."""
     X = naive.documents(n, n + 100)
     W = nearest_graph(sparse.csr_array(X), None, GraphOptions(7))
     olpi = OLPI(3).fit(sparse.csr_array(X), affinity=W)

@@ -94,7 +94,6 @@ def test_equation_9() -> None:
 
 
 def test_labels_give_a_sparse_discriminant_analysis() -> None:
-    """With labels, c - 1 dimensions of a few words tell classes apart, on new documents too."""
     X, y = documents(240, 160)
     train, test = slice(0, 160), slice(160, 240)
     found = SPG(cardinality=25).fit(X[train], [str(each) for each in y[train]])
@@ -106,7 +105,6 @@ def test_labels_give_a_sparse_discriminant_analysis() -> None:
 
 
 def test_sparse_principal_components_end_at_the_ordinary_ones() -> None:
-    """With all terms allowed, and more documents than terms, the components are those of PCA."""
     X, _ = documents(120, 30)
     X = sparse.csr_array(X)
     whole, ordinary = SPCA(4, cardinality=30).fit(X), PCA(4).fit(X)
@@ -118,7 +116,6 @@ def test_sparse_principal_components_end_at_the_ordinary_ones() -> None:
 
 
 def test_the_first_term_is_the_one_of_the_largest_loading() -> None:
-    """A sparse component of one term is the term with the largest loading of the ordinary one."""
     X, _ = documents(120, 30)
     single, ordinary = SPCA(1, cardinality=1).fit(X), PCA(1).fit(X)
     assert np.flatnonzero(single.components_[0]) == np.abs(ordinary.components_[0]).argmax()
@@ -126,7 +123,6 @@ def test_the_first_term_is_the_one_of_the_largest_loading() -> None:
 
 @pytest.mark.data
 def test_table_3_on_one_draw(data: Path) -> None:
-    """Of ten classes SPG leaves out more than 99 % of the terms, and parts them as no other."""
     X, y = _draw(data / "tdt2" / "tdt2.npz", 10)
     spg = SPG(9, n_neighbors=7).fit(X)
     assert np.mean(spg.components_ == 0) > 0.99

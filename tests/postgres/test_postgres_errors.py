@@ -47,7 +47,6 @@ def _said(error: LibraryError) -> str:
 
 
 def test_a_server_that_is_not_there() -> None:
-    """The address is named, and what to do."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -68,14 +67,12 @@ def test_a_server_that_is_not_there() -> None:
     ],
 )
 def test_an_address_that_is_none(url: str) -> None:
-    """What cannot be understood is said without what it holds."""
     with pytest.raises(LibraryUnreachable) as found:
         open_store(Address(url))
     _said(found.value)
 
 
 def test_no_database_and_no_user(server: Server) -> None:
-    """A database that is not there is to be made; a user that is not there is refused."""
     with pytest.raises(LibraryUnreachable) as found:
         create_store(server.address("absent"))
     assert "createdb absent" in _said(found.value)
@@ -85,7 +82,6 @@ def test_no_database_and_no_user(server: Server) -> None:
 
 
 def test_rights_that_are_missing(address: Address, server: Server) -> None:
-    """Who may not make tables, or not write to them, is told so; nothing is half made."""
     name = address.name.partition(".")[2]
     server.run(f"CREATE ROLE reader_{name} LOGIN")
     server.run(f"GRANT USAGE ON SCHEMA {name} TO reader_{name}")
@@ -108,7 +104,6 @@ def test_rights_that_are_missing(address: Address, server: Server) -> None:
 def test_the_rights_that_are_asked_for(
     address: Address, server: Server, folder: Callable[..., Path]
 ) -> None:
-    """What docs/postgresql.md grants is enough for who writes, and for who reads."""
     create_store(address).close()
     name = address.name.partition(".")[2]
     page = (Path(__file__).parents[2] / "docs" / "postgresql.md").read_text(encoding="utf-8")
@@ -132,7 +127,6 @@ def test_the_rights_that_are_asked_for(
 
 
 def test_another_program_s_tables_stay(address: Address, server: Server) -> None:
-    """A schema with tables of another program is no place for a library."""
     server.run(f"CREATE TABLE {address.name.partition('.')[2]}.theirs (x INT)")
     with pytest.raises(NotALibrary) as found:
         create_store(address)
@@ -140,7 +134,6 @@ def test_another_program_s_tables_stay(address: Address, server: Server) -> None
 
 
 def test_libraries_of_other_programs_and_times(address: Address, server: Server) -> None:
-    """A newer library, and one that does not know its revision, are refused."""
     create_store(address).close()
     name = address.name.partition(".")[2]
     server.run(f"UPDATE {name}.alembic_version SET version_num = '9999'")
@@ -154,7 +147,6 @@ def test_libraries_of_other_programs_and_times(address: Address, server: Server)
 def test_servers_that_will_not_do(
     address: Address, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is too old, and one whose strings are no Unicode, are refused."""
     monkeypatch.setattr(schema, "LEAST_VERSION", 99)
     with pytest.raises(ServerTooOld) as found:
         create_store(address)
@@ -167,7 +159,6 @@ def test_servers_that_will_not_do(
 
 
 def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
-    """It is stated, nothing of the transaction is kept, and the next question connects anew."""
     assert isinstance(shelf.path, Address)
 
     def write(store: Store) -> None:
@@ -189,7 +180,6 @@ def test_a_connection_that_is_lost(shelf: Library, server: Server) -> None:
 
 
 def test_a_lock_that_is_lost(address: Address, server: Server) -> None:
-    """Who has lost the lock, as where a server was started anew, does not go on writing."""
     with create_store(address) as store:
         with writer_lock(address, "ingest", 0, ["/data"]):
             server.run(
@@ -204,7 +194,6 @@ def test_a_lock_that_is_lost(address: Address, server: Server) -> None:
 
 
 def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A transaction does not wait for ever for another; readers do not wait at all."""
     monkeypatch.setattr(database, "_WRITE_SECONDS", 0.2)
     with (
         create_store(address) as first,
@@ -230,7 +219,6 @@ def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], words: str) -> None:
-    """A full disk, a standby, too many sessions, damage: each has its words."""
     place = Address(f"postgresql://me:{_SECRET}@host/notes")
     error = psycopg.errors.lookup(state)(f"no use with {_SECRET}")
     found = translated(place, error)
@@ -240,7 +228,6 @@ def test_what_a_server_says_becomes_an_error(state: str, kind: type[Exception], 
 
 
 def test_a_full_disk_that_lets_nobody_in() -> None:
-    """Where not even a session can be begun for want of space, it is said what to do."""
     place = Address(f"postgresql://me:{_SECRET}@host/notes")
     found = translated(place, psycopg.OperationalError("FATAL:  could not write init file"))
     assert isinstance(found, LibraryError)
@@ -248,12 +235,10 @@ def test_a_full_disk_that_lets_nobody_in() -> None:
 
 
 def test_a_defect_is_no_error_of_the_server() -> None:
-    """What says nothing of its cause is not stated as if it did."""
     assert translated(Address("postgresql://host/notes"), psycopg.errors.SyntaxError("x")) is None
 
 
 def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has not installed psycopg is told how to."""
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(DriverMissing, match=r"lpisearch\[postgres\]"):
         open_store(Address("postgresql://host/notes"))
@@ -262,7 +247,6 @@ def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_passwords_are_nowhere(
     address: Address, folder: Callable[..., Path], tmp_path: Path, server: Server
 ) -> None:
-    """Neither what is printed, nor files, nor tables, nor manifests, nor errors hold one."""
     url = address.url.replace("tests@", f"tests:{_SECRET}@")
     root = folder({f"{n}.txt": f"ship {'boat' * (n % 3)} harbour {n}" for n in range(12)})
     store = tmp_path / "indexes"
@@ -292,7 +276,6 @@ def test_passwords_are_nowhere(
 
 
 def test_who_holds_the_lock_is_named(address: Address) -> None:
-    """Those who ingest different folders go on side by side; the same folder waits."""
     reached: list[Any] = []
 
     def take(purpose: str, *folders: str) -> None:

@@ -37,7 +37,6 @@ def _folders(place: IndexLocation) -> list[str]:
 def test_an_index_in_the_database_is_fetched_once(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Another machine fetches it at its first question, compares it, and keeps it."""
     shelf.index(dims=3)
     expected = [hit.id for hit in shelf.search("ship")]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
@@ -58,7 +57,6 @@ def test_an_index_in_the_database_is_fetched_once(
 def test_files_that_are_lost_or_changed_are_stated(
     shelf: Library, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What comes out of the database is compared with its checksums before it is used."""
     shelf.index(dims=3)
     assert isinstance(shelf.path, Address)
     schema = shelf.path.name.partition(".")[2]
@@ -107,7 +105,6 @@ def test_a_server_goes_on_with_the_index_before(
 def test_a_folder_that_servers_share(
     shelf: Library, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Indexes move there and back as it is said; all machines find the same folder."""
     shared = tmp_path / "shared"
     shelf.index(dims=3, index_store=str(shared))
     assert isinstance(shelf.path, Address)
@@ -134,7 +131,6 @@ def test_a_folder_that_servers_share(
 def test_all_indexes_move_together(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where another place is chosen, every index is there at once, and none is left behind."""
     shelf.index(dims=3)
     shelf.index("lsi", name="other", dims=2)
     first = _place(shelf).folder
@@ -156,7 +152,6 @@ def test_all_indexes_move_together(
 
 
 def test_a_place_that_cannot_be_written_is_not_chosen(shelf: Library, tmp_path: Path) -> None:
-    """It is refused before anything is noted: the index before stays in use."""
     shelf.index(dims=3)
     (tmp_path / "file").write_text("x")
     for bad in (tmp_path / "file" / "below", "/proc/absent"):
@@ -167,7 +162,6 @@ def test_a_place_that_cannot_be_written_is_not_chosen(shelf: Library, tmp_path: 
 
 
 def test_a_file_has_its_indexes_beside_it(shelf: Library, library: Path, tmp_path: Path) -> None:
-    """For a library in a file there is nothing to choose."""
     assert len(shelf) == 40
     with Library(library) as file:
         file.ingest(tmp_path / "notes")
@@ -188,7 +182,6 @@ def vector_server() -> Iterator[Server]:
 def test_vectors_for_other_programs(
     vector_server: Server, folder: Callable[..., Path], records: list[dict[str, str]], schema: str
 ) -> None:
-    """SQL finds by pgvector what semantic search finds, and its index is asked."""
     if schema:
         vector_server.run(f"CREATE SCHEMA {schema}")
     address = vector_server.address(schema=schema)
@@ -227,14 +220,12 @@ def test_vectors_for_other_programs(
 
 
 def test_each_index_has_a_table_of_its_own() -> None:
-    """Names that differ in signs or case alone have different tables."""
     assert table_of("default") == "lpisearch_vectors"
     assert table_of("other") == "lpisearch_vectors_other"
     assert len({table_of(name) for name in ("a_b", "a-b", "A_B", "a b")}) == 4
 
 
 def test_a_server_without_pgvector(shelf: Library, server: Server) -> None:
-    """It is said what is missing, and the index is there all the same."""
     if server.run("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
         pytest.skip("this server has it")
     with pytest.raises(VectorsUnavailable, match="pgvector is not installed"):
@@ -245,7 +236,6 @@ def test_a_server_without_pgvector(shelf: Library, server: Server) -> None:
 def test_a_build_that_was_cut_short_goes_on(
     shelf: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps of a build that is kept in files lie in the cache, and go when it is whole."""
     monkeypatch.setattr("lpisearch.index.plan.FILES_FROM", 1)
     with monkeypatch.context() as cut:
         cut.setattr("lpisearch.index.format.publish", _cut_short)
@@ -262,7 +252,6 @@ def test_a_build_that_was_cut_short_goes_on(
 def test_what_was_fetched_is_not_compared_again(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The note that files are as they should be is made here, and does not come from the base."""
     shelf.index(dims=3)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     with Library(shelf.path) as other:
@@ -278,7 +267,6 @@ def test_what_was_fetched_is_not_compared_again(
 
 
 def test_who_writes_is_named(shelf: Library) -> None:
-    """While somebody has the library alone, that is said."""
     assert shelf.writer() == ""
     with writer_lock(shelf.path, "index", 5):
         assert "index" in shelf.writer()

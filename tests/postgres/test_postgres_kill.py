@@ -58,7 +58,6 @@ def _killed(process: Any, seconds: float) -> bool:
 def test_a_client_that_is_killed_while_it_ingests(
     new_address: Callable[[], Address], folder: Callable[..., Path], processes: Any
 ) -> None:
-    """Whole batches are kept, the lock is let go, and a further run completes the library."""
     root = folder(_files())
     begun = time.monotonic()
     whole = processes.Process(target=run_ingest, args=(new_address(), [str(root)], _OPTIONS))
@@ -76,7 +75,6 @@ def test_a_client_that_is_killed_while_it_ingests(
 def test_a_client_that_is_killed_while_it_indexes(
     address: Address, folder: Callable[..., Path], processes: Any
 ) -> None:
-    """The index before stays in use, or the new one is whole; nothing is half there."""
     run_ingest(address, [str(folder(_files(60)))], IngestOptions())
     build_index(address, IndexOptions(dims=2))
     begun = time.monotonic()
@@ -95,7 +93,6 @@ def test_a_client_that_is_killed_while_it_indexes(
 
 @pytest.mark.timeout(400)
 def test_a_server_that_is_killed(folder: Callable[..., Path], processes: Any) -> None:
-    """Its clients say so; started again it has every batch that it said it had, and goes on."""
     root = folder(_files())
     programs = programs_of()
     with running(programs, durable=True) as server:

@@ -32,7 +32,6 @@ def _documents(library: Library) -> list[Any]:
 def test_a_file_and_a_database_give_the_same(
     shelf: Library, library: Path, tmp_path: Path, records: list[dict[str, Any]]
 ) -> None:
-    """Documents, labels, ranks, phrases and filters are those of the same library in a file."""
     with Library(library) as file:
         file.ingest(tmp_path / "notes", labels="folder")
         assert sorted(_documents(file)) == sorted(_documents(shelf))
@@ -54,7 +53,6 @@ def test_a_file_and_a_database_give_the_same(
 def test_a_second_run_reads_what_changed(
     shelf: Library, tmp_path: Path, sound_at: Callable[[Address], None]
 ) -> None:
-    """Unchanged files cost nothing; changed ones are updated, and what is gone can be pruned."""
     root = tmp_path / "notes"
     assert shelf.ingest(root, labels="folder").unchanged == 40
     (root / "sea" / "0.txt").write_text("A lighthouse.", encoding="utf-8")
@@ -71,7 +69,6 @@ def test_a_second_run_reads_what_changed(
 def test_what_is_labelled_predicted_and_exported(
     shelf: Library, folder: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Labels by hand and by a classifier are kept; an export makes the same documents again."""
     assert shelf.label("sea/0.txt", add="mine").added == 1
     shelf.index(dims=4)
     every = ClassifyOptions(confidence=0.0)
@@ -89,7 +86,6 @@ def test_what_is_labelled_predicted_and_exported(
 
 
 def test_a_copy_is_a_file(shelf: Library, tmp_path: Path, sound: Callable[..., None]) -> None:
-    """A copy of a library of a server opens anywhere, and holds the same."""
     shelf.label("sea/0.txt", add="mine")
     copy = shelf.back_up(tmp_path / "copy.db")
     sound(copy)
@@ -102,7 +98,6 @@ def test_a_copy_is_a_file(shelf: Library, tmp_path: Path, sound: Callable[..., N
 def test_doctor_finds_and_mends_what_was_changed(
     shelf: Library, server: Server, sound_at: Callable[[Address], None]
 ) -> None:
-    """A text, a label, a file and a vector that were changed past the program are found."""
     assert isinstance(shelf.path, Address)
     schema = shelf.path.name.partition(".")[2]
     for change in (
@@ -122,7 +117,6 @@ def test_doctor_finds_and_mends_what_was_changed(
 
 
 def test_tables_that_were_changed_are_named(shelf: Library, server: Server) -> None:
-    """A column that another program adds is a difference."""
     assert shelf.schema_differences() == []
     assert isinstance(shelf.path, Address)
     server.run(f"ALTER TABLE {shelf.path.name.partition('.')[2]}.labels ADD COLUMN colour TEXT")
@@ -133,7 +127,6 @@ def test_tables_that_were_changed_are_named(shelf: Library, server: Server) -> N
 def test_the_command_line_takes_an_address(
     address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--db` and LPISEARCH_DB both do, and every answer names the library without a password."""
     url = address.url.replace("tests@", "tests:geheim@")
     root = folder({"a.txt": "A letter about ships."})
 
@@ -154,7 +147,6 @@ def test_the_command_line_takes_an_address(
 
 
 def test_nothing_is_made_by_looking(address: Address, server: Server) -> None:
-    """Who opens what is not there yet is told so, and leaves nothing behind."""
     with pytest.raises(LibraryNotFound):
         Library(address).status()
     found = server.run(
@@ -166,7 +158,6 @@ def test_nothing_is_made_by_looking(address: Address, server: Server) -> None:
 def test_files_of_another_machine_are_not_gone(
     address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What another machine read is neither missing here nor taken over by a file of that name."""
     first = folder({"x.txt": "of the first"}, "first")
     monkeypatch.setattr("platform.node", lambda: "elsewhere")
     run_ingest(address, [str(first)], IngestOptions())
@@ -181,7 +172,6 @@ def test_files_of_another_machine_are_not_gone(
 
 
 def test_a_text_says_what_an_address_is() -> None:
-    """Only what begins as one is an address; it has a name, and shows no password."""
     assert parse_location("notes.db").name == "notes.db"
     shown = {
         "postgresql://me:secret@host:5432/notes": "postgresql://me@host:5432/notes",
@@ -201,7 +191,6 @@ def test_a_text_says_what_an_address_is() -> None:
 
 @pytest.mark.parametrize("url", ["mysql://me:geheim@host/x", "postgresql:me:geheim@host/x"])
 def test_what_was_meant_for_an_address_is_no_file(url: str) -> None:
-    """An address of something else is refused as one, without what it holds; no file is made."""
     result = CliRunner().invoke(app, ["--db", url, "status"])
     assert result.exit_code == 1
     assert "the address is invalid" in result.stderr
@@ -210,7 +199,6 @@ def test_what_was_meant_for_an_address_is_no_file(url: str) -> None:
 
 
 def test_no_password_is_written_into_settings(tmp_path: Path) -> None:
-    """A standing library with a password in its address is refused, and goes into no file."""
     url = "postgresql://me:geheim@host/notes"
     result = CliRunner().invoke(app, ["config", "set", "library", url])
     assert result.exit_code == 2

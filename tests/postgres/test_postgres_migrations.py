@@ -28,7 +28,6 @@ def _downgrade(address: Address, target: str) -> None:
 def test_an_older_library_is_brought_to_this_schema(
     shelf: Library, target: str, sound_at: Callable[[Address], None]
 ) -> None:
-    """Who opens it upgrades it; documents stay, and it is sound."""
     assert isinstance(shelf.path, Address)
     texts = sorted(one.text for one in shelf)
     shelf.close()
@@ -44,7 +43,6 @@ def test_an_older_library_is_brought_to_this_schema(
 def test_a_failed_upgrade_changes_nothing(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where a step of the history cannot be taken, the library is as it was."""
     assert isinstance(shelf.path, Address)
     shelf.close()
     _downgrade(shelf.path, "0003")

@@ -48,7 +48,6 @@ def _put(store: Store, *tokens: str) -> None:
 
 
 def test_no_sign_of_postgresql_means_anything(store: Store) -> None:
-    """Each odd token is found where it stands, and nowhere else; so are beginnings and phrases."""
     _put(store, *(f"{odd} plain{n}" for n, odd in enumerate(_ODD)))
     with store.reading() as snapshot:
         for key, odd in enumerate(_ODD, start=1):
@@ -62,7 +61,6 @@ def test_no_sign_of_postgresql_means_anything(store: Store) -> None:
 
 
 def test_more_words_than_a_vector_holds(store: Store) -> None:
-    """Every word of a very long document is found, in phrases too; so is a very long word."""
     longest = "x" * 3000
     _put(store, _MANY, f"word7 {longest}", "word119999")
     with store.reading() as snapshot:
@@ -82,6 +80,5 @@ def test_more_words_than_a_vector_holds(store: Store) -> None:
 
 
 def test_a_vector_counts() -> None:
-    """Each token stands once, with how often it occurs; spaces are none."""
     assert as_vector("b a  b ") == ("'b':2 'a':1", 3)
     assert as_vector("") == ("", 0)

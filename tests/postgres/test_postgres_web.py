@@ -27,7 +27,6 @@ _PAGES = (
 def test_a_server_of_a_database(
     shelf: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Pages and answers are those of a library in a file, before the index is fetched too."""
     shelf.index(dims=3)
     expected = [hit.id for hit in shelf.search("ship")]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))

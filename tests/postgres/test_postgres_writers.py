@@ -24,7 +24,6 @@ _OPTIONS = IngestOptions(batch_documents=5, wait_seconds=120.0)
 def test_eight_writers_lose_nothing(
     address: Address, folder: Callable[..., Path], sound_at: Callable[[Address], None]
 ) -> None:
-    """Different folders come in side by side, names and all; readers see whole batches."""
     roots = [
         folder({f"{n}.txt": f"note {n} of writer{who}" for n in range(_FILES)}, f"w{who}")
         for who in range(_WRITERS)
@@ -66,7 +65,6 @@ def test_eight_writers_lose_nothing(
 def test_two_writers_of_one_folder_take_turns(
     address: Address, folder: Callable[..., Path], sound_at: Callable[[Address], None]
 ) -> None:
-    """The second finds what the first has done."""
     root = folder({f"{n}.txt": f"note {n}" for n in range(_FILES)})
     reports: list[Any] = []
 

@@ -16,7 +16,6 @@ _SECONDS = 60.0
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_few_faults_do_no_harm(part: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is lost, every error is stated, and damage is found; the tries were made."""
     if reason := missing(part):
         pytest.skip(reason)
     found = PARTS[part](_TRIES.get(part, _FEW), 7, time.monotonic() + _SECONDS)

@@ -65,7 +65,6 @@ def _stalls(expression: Any, search: Callable[..., object]) -> tuple[str, str] |
 
 
 def test_there_are_expressions_of_every_room() -> None:
-    """What is looked at is not empty by mistake: readers and terms hold most of them."""
     names = "\n".join(EXPRESSIONS)
     assert len(EXPRESSIONS) > 60
     assert "lpisearch.text.characters._patterns()" in names
@@ -74,14 +73,12 @@ def test_there_are_expressions_of_every_room() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXPRESSIONS))
 def test_an_expression_takes_time_in_proportion(name: str) -> None:
-    """No text made for an expression takes more than its share of time as it grows."""
     expression = EXPRESSIONS[name]
     assert _stalls(expression, way_of_use(name, expression)) is None
 
 
 @pytest.mark.parametrize("name", sorted(INLINE))
 def test_an_expression_within_a_function_takes_time_in_proportion(name: str) -> None:
-    """The same of those that are written where they are used."""
     assert _stalls(INLINE[name], INLINE[name].findall) is None
 
 
@@ -119,13 +116,11 @@ _ELSEWHERE = {
 
 
 def test_every_maker_of_expressions_is_known_here() -> None:
-    """An expression that a function makes is looked at below, or said why not."""
     assert set(_MADE) | _ELSEWHERE == MAKERS
 
 
 @pytest.mark.parametrize("name", sorted(_MADE))
 def test_a_made_expression_takes_time_in_proportion(name: str) -> None:
-    """Whatever becomes part of an expression, it is not slow on any text."""
     for search in _MADE[name]:
         assert _stalls(_PLAIN, search) is None
 
@@ -134,6 +129,5 @@ _PLAIN = re.compile("a*b[ab;] -")
 
 
 def test_a_quadratic_expression_is_found_out() -> None:
-    """The check can fail: a word and a sign, looked for at every letter of a word."""
     bad = re.compile(r"(\w+)\s*=")
     assert _stalls(bad, bad.findall) is not None

@@ -103,7 +103,6 @@ def test_no_shell_words_below_the_command_line() -> None:
 
 
 def test_every_field_is_an_option() -> None:
-    """What an error calls a field is what the command line has as a flag or an argument."""
     fields = {
         node.value
         for function in ("BadOption", "Option")
@@ -117,14 +116,12 @@ def test_every_field_is_an_option() -> None:
 
 
 def test_every_call_is_a_method_of_the_library() -> None:
-    """What a next step names can be called."""
     verbs = {first.value for first in _first_arguments("call") if isinstance(first, ast.Constant)}
     assert {"index", "ingest", "entries"} < verbs
     assert {verb for verb in verbs - _OTHER_CALLS if not hasattr(Library, str(verb))} == set()
 
 
 def test_every_call_can_be_made_as_it_is_said() -> None:
-    """The arguments that a next step names are those that the method takes."""
     calls = [node for node in _calls("call") if isinstance(node.args[0], ast.Constant)]
     assert len(calls) > 20
     refused = set()
@@ -146,13 +143,11 @@ def test_every_call_can_be_made_as_it_is_said() -> None:
 
 
 def test_an_index_takes_all_its_options_by_name() -> None:
-    """What a rebuild may ask for is what `Library.index` takes."""
     named = get_type_hints(IndexFields)
     assert {"method": str} | named == get_type_hints(IndexOptions)
 
 
 def test_every_field_is_named_so_in_python() -> None:
-    """What an error calls a field is a parameter of the library or a field of its options."""
     known = {one.name for kind in (*OPTION_CLASSES, SweepOptions, Filter) for one in fields(kind)}
     methods = [getattr(Library, name) for name in dir(Library) if name[0] != "_"]
     methods = [each for each in methods if callable(each)]

@@ -28,7 +28,6 @@ def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
 
 
 def test_a_block_that_fails_changes_nothing(tmp_path: Path) -> None:
-    """An error leaves the file of before, and nothing beside it."""
     target = tmp_path / "a"
     target.write_bytes(b"before")
 
@@ -44,7 +43,6 @@ def test_a_block_that_fails_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    """What a planted link leads to stays as it is."""
     (tmp_path / "precious").write_bytes(b"precious")
     target = tmp_path / "a"
     target.symlink_to(tmp_path / "precious")
@@ -56,7 +54,6 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_the_name_for_now_cannot_be_guessed(tmp_path: Path) -> None:
-    """Nobody can plant a link in its place: it differs each time, and must not be there."""
     names = set()
     for _ in range(20):
         with partial_beside(tmp_path / "a") as partial:
@@ -65,7 +62,6 @@ def test_the_name_for_now_cannot_be_guessed(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_as_it_is(tmp_path: Path) -> None:
-    """A device or a pipe is no file to be replaced."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -78,7 +74,6 @@ def test_a_device_is_written_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("before", "mode"), [(None, 0o600), (0o640, 0o640), (0o604, 0o604)])
 def test_rights_of_a_written_file(tmp_path: Path, before: int | None, mode: int) -> None:
-    """A new file has the rights asked for, less the umask; one that is replaced keeps its own."""
     target = tmp_path / "a"
     if before is not None:
         target.touch()
@@ -89,7 +84,6 @@ def test_rights_of_a_written_file(tmp_path: Path, before: int | None, mode: int)
 
 
 def test_rights_of_a_copy(tmp_path: Path) -> None:
-    """A copy takes the rights of what it copies, and a folder those to look into it."""
     (tmp_path / "a").touch()
     (tmp_path / "a").chmod(0o640)
     assert mode_of(tmp_path / "a") == 0o640
@@ -98,7 +92,6 @@ def test_rights_of_a_copy(tmp_path: Path) -> None:
 
 
 def test_what_a_kill_left_is_removed(tmp_path: Path) -> None:
-    """The next who writes the file removes the remains, but not those of one who still writes."""
     target = tmp_path / "a"
     child = os.fork()
     if child == 0:  # pragma: no cover (the child is killed)
@@ -115,7 +108,6 @@ def test_what_a_kill_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
-    """A file is replaced where it is empty or of the kind; else the error says what to do."""
     target = tmp_path / "a"
     refuse_others(target, "a report", lambda _beginning: False)
     target.touch()

@@ -24,7 +24,6 @@ def opened(library: Path, folder: Callable[..., Path]) -> Library:
 
 
 def test_opening_touches_nothing(library: Path) -> None:
-    """A library is named, not made; its methods state what is missing."""
     opened = lpisearch.open(str(library))
     assert opened.path == library
     with pytest.raises(LibraryNotFound):
@@ -33,7 +32,6 @@ def test_opening_touches_nothing(library: Path) -> None:
 
 
 def test_the_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without a path the library is LPISEARCH_DB, else lpisearch.db."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("LPISEARCH_DB", raising=False)
     assert lpisearch.open().path == Path("lpisearch.db")
@@ -43,7 +41,6 @@ def test_the_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def test_documents_through_python(opened: Library) -> None:
-    """Status, listing, single documents and deleting work as on the command line."""
     assert opened.status()["documents"] == 2
     assert [entry.id for entry in opened.entries()] == ["land/b.txt", "sea/a.txt"]
     wanted = lpisearch.Filter(labels=("sea",))
@@ -55,7 +52,6 @@ def test_documents_through_python(opened: Library) -> None:
 
 
 def test_export_examine_and_backup_through_python(opened: Library, tmp_path: Path) -> None:
-    """An export goes to a stream or a file, a copy is a library, and all is well in both."""
     stream = io.StringIO()
     assert opened.export(stream) == 2
     assert opened.export(tmp_path / "out.jsonl") == 2
@@ -66,7 +62,6 @@ def test_export_examine_and_backup_through_python(opened: Library, tmp_path: Pat
 
 
 def test_options_and_progress(library: Path, folder: Callable[..., Path]) -> None:
-    """Options are grouped values, and progress is told while files are read."""
     told: list[object] = []
     options = lpisearch.IngestOptions(read=lpisearch.ReadOptions(labels="none"))
     root = folder({"sea/a.txt": "Ships."})

@@ -24,7 +24,6 @@ def opened(indexed: Path) -> lpisearch.Library:
 def test_one_with_block_does_everything(
     library: Path, folder: Callable[..., Path], records: list[dict[str, Any]]
 ) -> None:
-    """Ingest, index, search, explain and evaluate run on one open library."""
     files = {f"{one['labels'][0]}/{at}.txt": one["text"] for at, one in enumerate(records)}
     with lpisearch.open(library) as notes:
         assert notes.ingest(folder(files)).added == len(notes) == len(files)
@@ -40,14 +39,12 @@ def test_one_with_block_does_everything(
 
 
 def test_iteration_gives_every_document(opened: lpisearch.Library) -> None:
-    """A library has a length, is true even if empty, and goes through its documents in order."""
     assert [one.id for one in opened] == [entry.id for entry in opened.entries()]
     assert len(opened) == len(list(opened)) > 1
     assert bool(opened)
 
 
 def test_vectors_belong_to_the_documents(opened: lpisearch.Library) -> None:
-    """Ids and rows at unit length come together; an index that is not there is an error."""
     ids, vectors = opened.vectors()
     assert sorted(ids) == sorted(str(one.id) for one in opened)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
@@ -56,7 +53,6 @@ def test_vectors_belong_to_the_documents(opened: lpisearch.Library) -> None:
 
 
 def test_every_question_names_an_index_alike(opened: lpisearch.Library) -> None:
-    """The keyword `index` chooses among indexes, in each method that asks one."""
     opened.index(options=IndexOptions(name="other", method="lsi", dims=3))
     assert opened.vectors("other")[1].shape[1] == 3
     assert opened.search("ship", by="semantic", index="other").by == "semantic"
@@ -68,33 +64,28 @@ def test_every_question_names_an_index_alike(opened: lpisearch.Library) -> None:
 
 
 def test_answers_carry_their_notes(opened: lpisearch.Library) -> None:
-    """Python hears what the command line says: a word that no document has."""
     assert any("zyzzyva" in note for note in opened.search("ship zyzzyva").notes)
 
 
 def test_an_index_built_anew_is_taken_up(opened: lpisearch.Library) -> None:
-    """An open library answers from the index that is in use now."""
     before = opened.vectors()[1].shape[1]
     lpisearch.open(opened.path).index(options=IndexOptions(dims=before - 1))
     assert opened.vectors()[1].shape[1] == before - 1
 
 
 def test_a_closed_library_opens_again(opened: lpisearch.Library) -> None:
-    """Closing releases the files; the next question opens them."""
     with opened:
         first = opened.search("ship")
     assert opened.search("ship") == first
 
 
 def test_nothing_is_made_by_asking(tmp_path: Path) -> None:
-    """A question to a library that is not there is an error and leaves no file."""
     with lpisearch.open(tmp_path / "none.db") as library, pytest.raises(LibraryNotFound):
         library.search("ship")
     assert not list(tmp_path.iterdir())
 
 
 def test_threads_share_a_library(opened: lpisearch.Library, records: list[dict[str, Any]]) -> None:
-    """Eight threads get the answers of one, while the index is built anew beside them."""
     texts = [one["text"] for one in records]
     wanted = {text: opened.search(text) for text in texts}
 

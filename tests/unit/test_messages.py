@@ -54,14 +54,12 @@ _SAID = [
 
 @pytest.mark.parametrize(("part", "python", "typed"), _SAID)
 def test_each_face_has_its_words(part: Option | Call, python: str, typed: str) -> None:
-    """A message is Python's text as a string, and what is typed for the command line."""
     message = Message("before ", part, ", after")
     assert message == f"before {python}, after"
     assert render_message(message) == f"before {typed}, after"
 
 
 def test_messages_within_messages_keep_their_parts() -> None:
-    """Joining, copying and a way through JSON lose nothing."""
     message = Message("a ", Message("b ", call("index")), Message(Option("dims"), "."))
     assert render_message(message) == "a b lpisearch index--dims."
     assert render_message(copy.deepcopy(message)) == render_message(message)
@@ -73,7 +71,6 @@ def test_messages_within_messages_keep_their_parts() -> None:
 
 
 def test_values_of_json_are_said_whole() -> None:
-    """Wherever a message lies within a JSON value, it is said in the face's words."""
     value = {"notes": (call("index"), "plain"), "number": 3, "inner": [{"next": call("status")}]}
     assert render_messages(value) == {
         "notes": ["lpisearch index", "plain"],
@@ -110,7 +107,6 @@ def test_errors(error: LpiSearchError, python: str, typed: str) -> None:
 
 
 def test_an_error_that_names_several_calls(tmp_path: Path) -> None:
-    """Every call of a next step is said in the words of the face."""
     error = LibraryNotFound(tmp_path)
     assert render_message(error.next_step) == (
         "lpisearch ingest PATH creates one; to use another: lpisearch --db FILE …, "

@@ -12,7 +12,6 @@ _DATABASE = re.compile(r"\b(sqlalchemy|alembic|sqlite3|storage\.sqlite)\b")
 
 
 def test_no_database_outside_its_room() -> None:
-    """Outside `storage/` no line imports a database or a store by name, for types neither."""
     found = [
         f"{path.relative_to(_PACKAGE)}:{number}: {line.strip()}"
         for path in sorted(_PACKAGE.rglob("*.py"))

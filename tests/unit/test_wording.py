@@ -18,10 +18,8 @@ from lpisearch.messages import nearest
     ],
 )
 def test_a_word_that_is_nearly_a_choice_is_hinted_at(word: str, hint: str) -> None:
-    """Spelling counts, capitals do not; what is like none of them has no hint."""
     assert nearest(word, ["rlpi", "olpi", "lsi", "svm"]) == hint
 
 
 def test_several_choices_may_be_hinted_at() -> None:
-    """They are named as they are written, without what a terminal would obey."""
     assert nearest("wheat", ["Wheat", "whe\x1bat"], 2) == " (did you mean Wheat or whe\ufffdat?)"

@@ -57,7 +57,6 @@ def _assert_in_step(store: Store) -> None:
 
 
 def test_added_updated_unchanged(store: Store) -> None:
-    """A document is added, then unchanged, then updated; tokens and labels go with it."""
     writer = _writer
     assert _write(store, writer(), _incoming("ships", "a", labels=("sea", "old"))) == [("added", 0)]
     assert _write(store, writer(), _incoming("ships", "a", labels=("sea", "old"))) == [
@@ -84,14 +83,12 @@ def test_added_updated_unchanged(store: Store) -> None:
     ids=lambda change: next(iter(change)),
 )
 def test_every_part_counts_as_a_change(store: Store, change: dict[str, Any]) -> None:
-    """A change of any stored part, the order of labels included, is an update."""
     _write(store, _writer(), _incoming("ships", "a", labels=("a", "b")))
     facts = {"labels": ("a", "b")} | change
     assert _write(store, _writer(), _incoming("ships", "a", **facts)) == [("updated", 0)]
 
 
 def test_title_and_text_are_told_apart(store: Store) -> None:
-    """Moving a word from the title to the text is a change."""
     whole = Incoming(1, 1, ("a",), stated=True, path="", document=Document("one two", "", "a"))
     parted = Incoming(1, 1, ("a",), stated=True, path="", document=Document("one ", "two", "a"))
     _write(store, _writer(), whole)
@@ -99,7 +96,6 @@ def test_title_and_text_are_told_apart(store: Store) -> None:
 
 
 def test_tokens_of_unchanged_documents_are_not_made_again(store: Store) -> None:
-    """Only new and changed documents are tokenised."""
     tokenised: list[str] = []
 
     def tokenise(document: Document) -> str:
@@ -114,7 +110,6 @@ def test_tokens_of_unchanged_documents_are_not_made_again(store: Store) -> None:
 
 
 def test_an_id_twice_in_one_file(store: Store) -> None:
-    """The second document of an id in one file is refused, in one batch and across batches."""
     writer = _writer()
     pair = [_incoming("one", "a"), _incoming("two", "a", position=2)]
     assert [one.outcome for one in _write(store, writer, *pair)] == ["added", "duplicate"]
@@ -125,7 +120,6 @@ def test_an_id_twice_in_one_file(store: Store) -> None:
 
 @pytest.mark.parametrize("together", [True, False])
 def test_equal_ids_of_two_files(store: Store, *, together: bool) -> None:
-    """Where ids are of files, the second file's document has the next of its names."""
     first = _incoming("one", "a", "1.jsonl:a")
     second = _incoming("two", "a", "2.jsonl:a", source=2)
     for outcome in ("added", "unchanged"):
@@ -141,7 +135,6 @@ def test_equal_ids_of_two_files(store: Store, *, together: bool) -> None:
 
 @pytest.mark.parametrize("together", [True, False])
 def test_an_id_of_another_file_is_taken(store: Store, *, together: bool) -> None:
-    """Where ids are global, one that another file has stays with that file."""
     writer = _writer()
     first, second = _incoming("one", "a"), _incoming("two", "a", source=2)
     if together:
@@ -153,7 +146,6 @@ def test_an_id_of_another_file_is_taken(store: Store, *, together: bool) -> None
 
 
 def test_a_moved_file_takes_its_documents_along(store: Store) -> None:
-    """A document whose file is gone may come from another file, which then owns it."""
     _write(store, _writer(), _incoming("one", "a"))
     assert _write(store, _writer(1), _incoming("one", "a", source=2)) == [("unchanged", 0)]
     assert _write(store, _writer(), _incoming("one", "a")) == [("taken", 2)]
@@ -164,7 +156,6 @@ def test_a_moved_file_takes_its_documents_along(store: Store) -> None:
 
 
 def test_derived_ids_belong_to_the_place(store: Store) -> None:
-    """A document without an id keeps the identity of its place when its text changes."""
     _write(store, _writer(), _incoming("one", "a.txt", "notes/a.txt", stated=False))
     again = _incoming("two", "notes/a.txt", "/home/notes/a.txt", stated=False)
     assert _write(store, _writer(), again) == [("updated", 0)]
@@ -172,7 +163,6 @@ def test_derived_ids_belong_to_the_place(store: Store) -> None:
 
 
 def test_a_taken_name_falls_to_the_next(store: Store) -> None:
-    """Derived ids that are taken, in this batch or before, give way to longer ones."""
     names = ("a.txt", "notes/a.txt", "/notes/a.txt")
     batch = [
         _incoming(str(source), *names, source=source, stated=False, position=position)
@@ -187,7 +177,6 @@ def test_a_taken_name_falls_to_the_next(store: Store) -> None:
 
 
 def test_a_failing_batch_leaves_nothing(store: Store) -> None:
-    """A batch that fails rolls back its documents, labels, tokens and FTS rows together."""
     _write(store, _writer(), _incoming("one", "a", labels=("x",)))
 
     def fail(document: Document) -> str:
@@ -204,7 +193,6 @@ def test_a_failing_batch_leaves_nothing(store: Store) -> None:
 
 
 def test_deleting_a_source_takes_everything_along(store: Store) -> None:
-    """Documents, labels, tokens and FTS rows go with their source, by cascade."""
     _write(store, _writer(), _incoming("one", "a", labels=("x",)))
     _write(store, _writer(), _incoming("two", "b", source=2))
     with store.writing() as transaction:
@@ -220,7 +208,6 @@ _ODD = ["a", "A", "ß", "\U0001f600", "\ud7ff", "\xe9", "e\u0301", "'", '"']
 
 
 def test_odd_ids_are_found_again(store: Store) -> None:
-    """Ids with quotes, accents and emoji are distinct, and found again."""
     batch = [_incoming(str(n), name, position=n) for n, name in enumerate(_ODD, start=1)]
     assert {one.outcome for one in _write(store, _writer(), *batch)} == {"added"}
     assert {one.outcome for one in _write(store, _writer(), *batch)} == {"unchanged"}
@@ -246,7 +233,6 @@ _STEPS = st.lists(
 def test_all_parts_stay_in_step(
     new_store: Callable[[], Store], batches: list[Any], delete: set[str]
 ) -> None:
-    """Whatever is added, updated and deleted, tokens, labels and lexical index stay in step."""
     expected: dict[str, tuple[int, str]] = {}
     with new_store() as store:
         for batch in batches:

@@ -115,7 +115,6 @@ def test_filters(snapshot: ReadTransaction, where: Filter, rows: set[int]) -> No
 
 @pytest.mark.parametrize("date", ["yesterday", "24", "2024-13", "2024-5", "2024-05-32", "2024-"])
 def test_what_is_no_date_is_refused(snapshot: ReadTransaction, date: str) -> None:
-    """A date that would pass or refuse documents at random is stated as an error."""
     with pytest.raises(BadOption, match=f"since: “{date}” is not a date"):
         snapshot.lexical.allowed(Filter(since=date))
     with pytest.raises(BadOption, match=f"until: “{date}” is not a date"):
@@ -137,12 +136,10 @@ def test_what_is_no_date_is_refused(snapshot: ReadTransaction, date: str) -> Non
     ],
 )
 def test_phrases_and_exclusions(snapshot: ReadTransaction, asked: Asked, rows: set[int]) -> None:
-    """Every phrase must occur, and no excluded one may."""
     assert snapshot.lexical.allowed(Filter(), asked) == rows
 
 
 def test_demands_and_filters_together(snapshot: ReadTransaction) -> None:
-    """A document must pass the filter and meet the demands."""
     asked = Asked((("bread",),), (("yeast",),))
     assert snapshot.lexical.allowed(Filter(labels=("food",)), asked) == {FISH}
     assert snapshot.lexical.allowed(Filter(labels=("none",)), asked) == set()
@@ -172,7 +169,6 @@ def test_details(snapshot: ReadTransaction) -> None:
 
 
 def test_details_of_part_of_the_text(snapshot: ReadTransaction) -> None:
-    """Only as much of a text is read as is asked for, and none at 0."""
     assert snapshot.documents.details([BREAD], characters=6)[BREAD].text == "Baking"
     assert snapshot.documents.details([BREAD], characters=0)[BREAD].text == ""
     assert snapshot.documents.details(list(range(2000)))[BREAD].id == "bread"
@@ -186,7 +182,6 @@ def test_known_labels(snapshot: ReadTransaction) -> None:
 def test_a_phrase_of_any_length_is_looked_for_whole(
     store: Store, fill: Callable[..., None]
 ) -> None:
-    """A long phrase is found only where all of it stands."""
     words = [f"w{number}" for number in range(500)]
     fill(store, [{"id": "a", "text": " ".join(words)}, {"id": "b", "text": " ".join(words[:300])}])
     with store.reading() as snapshot:
@@ -197,7 +192,6 @@ def test_a_phrase_of_any_length_is_looked_for_whole(
 
 
 def test_candidates_have_any_of_the_tokens(snapshot: ReadTransaction) -> None:
-    """Documents with a token come in the order of keys; more tokens, a higher score."""
     found = snapshot.lexical.bm25(["bread", "blue"])
     assert [key for key, _ in found] == [BREAD, SHIPS, FISH]
     scores = dict(found)
@@ -208,14 +202,12 @@ def test_candidates_have_any_of_the_tokens(snapshot: ReadTransaction) -> None:
 
 
 def test_a_token_given_twice_counts_twice(snapshot: ReadTransaction) -> None:
-    """Scores add up over tokens, whatever their number."""
     single = dict(snapshot.lexical.bm25(["bread"]))
     many = dict(snapshot.lexical.bm25(["bread"] * 200))
     assert many == pytest.approx({key: 200 * score for key, score in single.items()})
 
 
 def test_only_allowed_documents_are_candidates(snapshot: ReadTransaction) -> None:
-    """Only allowed keys are given, with the scores that they have among all."""
     scores = dict(snapshot.lexical.bm25(["bread", "blue"]))
     allowed = {FISH, EMPTY, 99}
     assert snapshot.lexical.bm25(["bread", "blue"], allowed) == [(FISH, scores[FISH])]
@@ -224,7 +216,6 @@ def test_only_allowed_documents_are_candidates(snapshot: ReadTransaction) -> Non
 
 
 def test_terms_are_counted_by_their_documents(snapshot: ReadTransaction) -> None:
-    """A term counts where it occurs in so many documents at least."""
     tokens = snapshot.corpus.tokens(snapshot.documents.keys())
     every = {token for joined in tokens for token in joined.split()}
     assert snapshot.lexical.count_terms(1) == len(every)
@@ -237,6 +228,5 @@ def test_terms_are_counted_by_their_documents(snapshot: ReadTransaction) -> None
     "word", ["AND", "NEAR(bread blue)", "bre*", "blue OR bread", "-blue bread", "'", ""]
 )
 def test_no_sign_in_a_token_means_anything(snapshot: ReadTransaction, word: str) -> None:
-    """Operators, quotes and prefixes are looked for as tokens, and found nowhere."""
     assert snapshot.lexical.bm25([word]) == []
     assert snapshot.lexical.allowed(Filter(), Asked(((word,),))) == set()

@@ -27,7 +27,6 @@ def snapshot(
 
 
 def test_every_document_is_in_one_shard(snapshot: ReadTransaction) -> None:
-    """Shards have keys in order, each with its content hash and its tokens."""
     shards = list(snapshot.corpus.shards(EVERY))
     keys = [key for shard in shards for key in shard.keys]
     assert keys == sorted(keys) == snapshot.documents.keys()
@@ -37,7 +36,6 @@ def test_every_document_is_in_one_shard(snapshot: ReadTransaction) -> None:
 
 
 def test_tokens_of_some_documents(snapshot: ReadTransaction) -> None:
-    """They come in the order asked for, however many there are; lost ones are empty."""
     keys = snapshot.documents.keys()
     tokens = dict(zip(keys, snapshot.corpus.tokens(keys), strict=True))
     wanted = keys[::-1] * 60
@@ -58,7 +56,6 @@ def test_tokens_of_some_documents(snapshot: ReadTransaction) -> None:
 def test_a_filter_means_the_same_everywhere(
     snapshot: ReadTransaction, wanted: Filter, number: int
 ) -> None:
-    """Tokens, hashes, labels, splits and sizes are of the same documents."""
     rows = list(snapshot.corpus.content_hashes(wanted))
     assert len(rows) == number
     assert [row for shard in snapshot.corpus.shards(wanted) for row in shard.keys] == rows
@@ -74,7 +71,6 @@ def test_a_filter_means_the_same_everywhere(
 
 
 def test_a_fingerprint_is_of_keys_and_contents(snapshot: ReadTransaction) -> None:
-    """It changes with any document, and not with the way in which they are given."""
     hashes = snapshot.corpus.content_hashes(EVERY)
     print_ = fingerprint(hashes)
     assert fingerprint(hashes.items()) == print_

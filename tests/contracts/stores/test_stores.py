@@ -66,7 +66,6 @@ def _write(document: Document, key: int = 1, tokens: str = "", position: int = 1
 
 
 def test_a_new_library_is_empty_and_of_this_schema(place: Location) -> None:
-    """It is made once, opens again, and needs no upgrade."""
     with pytest.raises(LibraryNotFound):
         open_store(place)
     create_store(place).close()
@@ -83,7 +82,6 @@ def test_a_new_library_is_empty_and_of_this_schema(place: Location) -> None:
 def test_a_snapshot_sees_one_state_while_others_write(
     store: Store, fill: Callable[..., None]
 ) -> None:
-    """What is committed after its first question is seen by the next snapshot alone."""
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(store.path) as readers, readers.reading() as before:
         assert _ids(before) == ["a"]
@@ -101,7 +99,6 @@ def test_a_snapshot_sees_one_state_while_others_write(
 def test_a_reader_does_not_see_what_is_not_committed(
     store: Store, fill: Callable[..., None]
 ) -> None:
-    """A transaction sees its own writes; nobody else does before it ends."""
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(store.path) as readers:
         with store.writing() as transaction:
@@ -117,7 +114,6 @@ def test_a_reader_does_not_see_what_is_not_committed(
 def test_a_failed_transaction_leaves_nothing(
     store: Store, fill: Callable[..., None], *, durable: bool
 ) -> None:
-    """Documents, sources, settings and indexes of a block that raises are as they were."""
     fill(store, [{"id": "a", "text": "ship", "labels": ("sea",)}])
 
     def fail() -> None:
@@ -142,7 +138,6 @@ def test_a_failed_transaction_leaves_nothing(
 
 
 def test_what_is_rolled_back_is_undone(store: Store, fill: Callable[..., None]) -> None:
-    """A transaction may be given up without an error."""
     fill(store, [{"id": "a", "text": "ship"}])
     with store.writing() as transaction:
         transaction.changes.delete([1])
@@ -152,7 +147,6 @@ def test_what_is_rolled_back_is_undone(store: Store, fill: Callable[..., None]) 
 
 
 def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> None:
-    """Threads share a store opened to read; each snapshot is of one state while others write."""
     stopped = Event()
 
     def read(readers: Store) -> set[tuple[int, int]]:
@@ -176,7 +170,6 @@ def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> N
 
 
 def test_one_writer_at_a_time(place: Location) -> None:
-    """Who does not get the right to write is told who holds it."""
     with (
         writer_lock(place, "ingest", 0),
         pytest.raises(LibraryLocked, match="ingest"),
@@ -188,7 +181,6 @@ def test_one_writer_at_a_time(place: Location) -> None:
 
 
 def test_a_copy_is_a_library(store: Store, fill: Callable[..., None], tmp_path: Path) -> None:
-    """A copy made while the library is open holds what was committed."""
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(back_up(store.path, tmp_path / "copy.db")) as copy, copy.reading() as snapshot:
         assert _ids(snapshot) == ["a"]
@@ -208,7 +200,6 @@ WHOLE = Document(
 
 
 def test_a_document_comes_back_whole(store: Store) -> None:
-    """Every part of a document comes back as it was, alone and in a stream."""
     with store.writing() as transaction:
         transaction.changes.insert([_write(WHOLE, 7, "one two")], NOW)
     with store.reading() as snapshot:
@@ -225,7 +216,6 @@ def test_a_document_comes_back_whole(store: Store) -> None:
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"], ids=["nul", "half-a-pair"])
 @pytest.mark.parametrize("part", ["id", "title", "text", "labels", "tokens"])
 def test_strings_that_cannot_be_stored_are_refused(store: Store, part: str, bad: str) -> None:
-    """A NUL or half of a surrogate pair is refused, and nothing of its batch is kept."""
     facts: dict[str, Any] = {"title": "", "text": "", "id": "b", "labels": ()}
     if part != "tokens":
         facts[part] = (bad,) if part == "labels" else bad
@@ -245,7 +235,6 @@ def test_strings_that_cannot_be_stored_are_refused(store: Store, part: str, bad:
 
 
 def test_numbers_beyond_32_bits(store: Store) -> None:
-    """Sizes of files, their times in nanoseconds, and keys come back exactly."""
     source = Source(3, "/big", "/", "jsonl", 5_000_000_000, 1_763_498_234_123_456_789, "o")
     with store.writing() as transaction:
         transaction.sources.save([source], NOW)
@@ -259,7 +248,6 @@ def test_numbers_beyond_32_bits(store: Store) -> None:
 
 
 def test_sources_tell_what_they_have(store: Store, fill: Callable[..., None]) -> None:
-    """Each counts its documents and those that are gone; unfinished ones are named."""
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.writing() as transaction:
         assert transaction.sources.next_id() == 3
@@ -277,7 +265,6 @@ def test_sources_tell_what_they_have(store: Store, fill: Callable[..., None]) ->
 
 
 def test_a_document_is_found_where_it_was(store: Store, fill: Callable[..., None]) -> None:
-    """By its id or its place, also when its record is gone from there; moved, at the new place."""
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.writing() as transaction:
         changes = transaction.changes
@@ -293,7 +280,6 @@ def test_a_document_is_found_where_it_was(store: Store, fill: Callable[..., None
 
 
 def test_names_mean_one_document(store: Store, fill: Callable[..., None]) -> None:
-    """An id means its document; a path that several share is refused, with their number."""
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.reading() as snapshot:
         assert snapshot.documents.only("b") == 2
@@ -305,7 +291,6 @@ def test_names_mean_one_document(store: Store, fill: Callable[..., None]) -> Non
 
 
 def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
-    """Pages follow each other in the order of keys; -1 is no limit."""
     fill(store, [{"id": name, "text": name, "split": name} for name in "cab"])
     with store.reading() as snapshot:
         pages = [snapshot.documents.entries(EVERY, 2, offset) for offset in (0, 2, 4)]
@@ -315,7 +300,6 @@ def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
 
 
 def test_labels_by_hand_hold_for_new_content(store: Store, fill: Callable[..., None]) -> None:
-    """What came and went by hand does so again when a document is replaced."""
     fill(store, [{"id": "a", "text": "x", "labels": ("one", "two")}])
     with store.writing() as transaction:
         assert transaction.labels.edit([1], ["three", "one"], ["two", "four"]) == (1, 1)
@@ -329,7 +313,6 @@ def test_labels_by_hand_hold_for_new_content(store: Store, fill: Callable[..., N
 
 
 def test_predicted_labels_are_no_labels(store: Store, fill: Callable[..., None]) -> None:
-    """They are read, counted and filtered by themselves, and go with the content or when told."""
     fill(store, [{"id": name, "text": name, "labels": ("given",)} for name in "ab"])
     said = {1: [LabelShare("x", 0.4), LabelShare("y", 0.5)], 2: [LabelShare("x", 1.0)]}
     with store.writing() as transaction:
@@ -353,7 +336,6 @@ def test_predicted_labels_are_no_labels(store: Store, fill: Callable[..., None])
 
 
 def test_a_listing_is_sorted(store: Store, fill: Callable[..., None]) -> None:
-    """By date from either end, by title or by id; what has none comes last, equals as they came."""
     fill(
         store,
         [
@@ -379,7 +361,6 @@ def test_a_listing_is_sorted(store: Store, fill: Callable[..., None]) -> None:
 
 
 def test_settings_are_replaced(store: Store) -> None:
-    """A setting is what was stored last, and None before."""
     with store.writing() as transaction:
         assert transaction.settings.get(TOKENISER) is None
         transaction.settings.set(TOKENISER, {"language": "english", "n": [1, "ü"]})
@@ -391,7 +372,6 @@ def test_settings_are_replaced(store: Store) -> None:
 
 
 def test_the_register_of_indexes(store: Store) -> None:
-    """One entry a name: saving again replaces it, and all of it comes back."""
     entry = IndexEntry("b", "lsi", {"dims": 3, "where": {"labels": ["ä"]}}, "f", "b-1", "2026")
     newer = IndexEntry("b", "rlpi", {}, "g", "b-2", "2027")
     other = IndexEntry("a", "lpi", {}, "h", "a-1", "2026")
@@ -405,7 +385,6 @@ def test_the_register_of_indexes(store: Store) -> None:
 
 
 def test_tokens_made_anew_are_what_is_found(store: Store, fill: Callable[..., None]) -> None:
-    """New tokens replace the old ones, for those who count and for those who search."""
     fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "ship"}])
     with store.writing() as transaction:
         transaction.changes.replace_tokens({2: "boat boats"})
@@ -417,7 +396,6 @@ def test_tokens_made_anew_are_what_is_found(store: Store, fill: Callable[..., No
 
 
 def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Callable[..., None]) -> None:
-    """All is well, and a repair changes nothing."""
     fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "boat", "labels": ("x",)}])
     with store.writing() as transaction:
         assert all(finding.ok for finding in transaction.health.findings())
@@ -429,7 +407,6 @@ def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Callable[..., N
 
 
 def test_beginnings_of_words(store: Store, fill: Callable[..., None]) -> None:
-    """A prefix stands for all tokens that begin so; the terms of a range are counted."""
     fill(store, [{"id": "a", "text": "shipping ship"}, {"id": "b", "text": "shop"}])
     with store.writing() as transaction:
         transaction.changes.replace_tokens({1: "ship shipping", 2: "shop"})
@@ -449,7 +426,6 @@ def test_beginnings_of_words(store: Store, fill: Callable[..., None]) -> None:
 
 
 def test_sections_belong_to_their_document(store: Store) -> None:
-    """They come back as written, in their order, change with the document, and go with it."""
     sections = (Section(0, "page", "1"), Section(2, "page", "ii"), Section(2, "heading", "Results"))
     plain = Document("", "ship", "b")
     with store.writing() as transaction:
@@ -470,7 +446,6 @@ def test_sections_belong_to_their_document(store: Store) -> None:
 
 
 def test_sections_are_part_of_the_content() -> None:
-    """A digest tells documents with other sections apart; without any it is as it always was."""
     document = Document("A title", "text", "a", ("x",), metadata={"k": 1})
     assert content_hash(document).hex() == "61d5385b2c9bf28b4688fd9487809ff7"
     others = {
@@ -480,7 +455,6 @@ def test_sections_are_part_of_the_content() -> None:
 
 
 def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Callable[..., None]) -> None:
-    """Any part of any text is given, in the order asked for; what is not there is empty."""
     fill(store, [{"id": "a", "text": "Über 東京 und 𝄞 mehr"}, {"id": "b", "text": "ship"}])
     with store.reading() as snapshot:
         wanted = [(2, 1, 3), (1, 5, 7), (1, 12, 99), (3, 0, 5), (1, 4, 4)]
@@ -489,7 +463,6 @@ def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Callable[.
 
 
 def test_files_that_failed_are_kept(store: Store) -> None:
-    """What failed comes back as it was, with options in its reasons; it can be forgotten."""
     reason = Message("is too large (raise it with ", Option("max_document_bytes"), ")")
     troubles = (Trouble("/notes/a", reason, "line 2"), Trouble("/notes/a", "is “damaged”"))
     first = FailedFile("/notes/a", 7, 1 << 62, "options", troubles, 9)
@@ -510,8 +483,6 @@ def test_files_that_failed_are_kept(store: Store) -> None:
 
 
 def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None]) -> None:
-    """The mark of a state changes with every change that is kept, and with nothing else."""
-
     def mark() -> str:
         with store.reading() as snapshot:
             return snapshot.state()
@@ -538,7 +509,6 @@ def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None])
 
 
 def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) -> None:
-    """Every label of every document, with its key."""
     fill(store, [{"id": "a", "text": "x", "labels": ("sea", "sky")}, {"id": "b", "text": "y"}])
     with store.reading() as snapshot:
         key = snapshot.documents.only("a")
@@ -548,7 +518,6 @@ def test_pairs_are_all_labels(store: Store, fill: Callable[[Store, Any], None]) 
 def test_traits_are_those_of_every_document(
     store: Store, fill: Callable[[Store, Any], None]
 ) -> None:
-    """Key, split, date, path and media type, in order of keys."""
     fill(
         store, [{"id": "a", "text": "x", "split": "test", "date": "2024"}, {"id": "b", "text": "y"}]
     )

@@ -24,7 +24,6 @@ def root(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
 def test_a_document_is_shown_by_id_or_path(
     library: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The path may be absolute, or relative to the current folder."""
     monkeypatch.chdir(root)
     for name in ("a.txt", str(root / "a.txt"), "./a.txt"):
         assert show_document(Session(library), name).text.strip() == "A letter."
@@ -32,7 +31,6 @@ def test_a_document_is_shown_by_id_or_path(
 
 
 def test_a_path_of_several_documents_is_stated(library: Path, root: Path) -> None:
-    """The message says how many there are and how to list them; nothing is deleted."""
     path = str(root / "b.jsonl")
     with pytest.raises(SeveralDocuments, match="2 documents") as caught:
         show_document(Session(library), path)
@@ -43,6 +41,5 @@ def test_a_path_of_several_documents_is_stated(library: Path, root: Path) -> Non
 
 
 def test_an_unknown_name_is_stated(library: Path, root: Path) -> None:
-    """The message repeats the name."""
     with pytest.raises(DocumentNotFound, match=r"zzz"):
         show_document(Session(library), f"{root}/zzz")

@@ -72,7 +72,6 @@ _DOCUMENTS = st.builds(
 def test_an_export_makes_the_same_library(
     tmp_path_factory: pytest.TempPathFactory, documents: list[Document]
 ) -> None:
-    """Export, ingest into a new library and export again: the same bytes, whatever is in them."""
     folder = tmp_path_factory.mktemp("export")
     _stored(folder / "first.db", documents)
     exported = folder / "export.jsonl"
@@ -85,7 +84,6 @@ def test_an_export_makes_the_same_library(
 def test_an_export_of_real_files_makes_the_same_library(
     folder: Callable[..., Path], ingest: Callable[..., Any], library: Path, tmp_path: Path
 ) -> None:
-    """Files of several formats, labels and splits come back from an export as they were."""
     root = folder(
         {
             "train/sea/a.txt": "A letter\nabout ships.",
@@ -107,7 +105,6 @@ def test_an_export_of_real_files_makes_the_same_library(
 def test_an_export_does_not_depend_on_its_folder(
     folder: Callable[..., Path], ingest: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Documents without label or split get none from the folder in which the export lies."""
     first, second = tmp_path / "first.db", tmp_path / "second.db"
     ingest(folder({"a.txt": "One."}), into=first)
     target = folder({"train/sea/keep.txt": ""}, "elsewhere") / "train" / "sea" / "e.jsonl"
@@ -120,7 +117,6 @@ def test_an_export_does_not_depend_on_its_folder(
 def test_an_export_can_be_narrowed(
     folder: Callable[..., Path], ingest: Callable[..., Any], library: Path
 ) -> None:
-    """A filter exports the documents that pass all its conditions, in the order of ingest."""
     ingest(folder({f"{split}/{label}/{n}.txt": "x" for split in ("train", "test")
                    for label in "ab" for n in range(2)}))  # fmt: skip
     stream = io.StringIO()
@@ -136,7 +132,6 @@ def test_an_export_appears_whole_or_not_at_all(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An export that fails half-way leaves the file of before, and nothing beside it."""
     ingest(folder({f"{n}.txt": "x" for n in range(3)}))
     target = tmp_path / "out" / "export.jsonl"
     target.parent.mkdir()
@@ -158,7 +153,6 @@ def test_an_export_appears_whole_or_not_at_all(
 def test_an_export_has_the_rights_of_any_new_file(
     folder: Callable[..., Path], ingest: Callable[..., Any], library: Path, tmp_path: Path
 ) -> None:
-    """An exported file can be read by whoever may read other new files here."""
     ingest(folder({"a.txt": "x"}))
     target, plain = tmp_path / "export.jsonl", tmp_path / "plain"
     plain.touch()

@@ -52,7 +52,6 @@ def _predicted(library: Library) -> dict[str, list[str]]:
 
 @pytest.mark.usefixtures("notes")
 def test_labels_come_and_go(opened: Library) -> None:
-    """Of one document or of all that pass a filter; what is as it should be is not counted."""
     assert opened.label("home/b.txt", add=["sweet", "home"], remove="nothing").added == 1
     assert opened.label(where=Filter(path="*"), add="read", remove="home").documents == 2
     assert _labels(opened) == {"home/b.txt": ("sweet", "read"), "work/a.txt": ("work", "read")}
@@ -63,7 +62,6 @@ def test_labels_come_and_go(opened: Library) -> None:
 def test_what_is_said_by_hand_survives_another_ingest(
     opened: Library, notes: Path, ingest: Callable[..., Any]
 ) -> None:
-    """A changed file brings its labels again, but for what was said by hand."""
     opened.label("work/a.txt", add="read", remove="work")
     (notes / "work/a.txt").write_text("Another ship.")
     assert ingest(notes, labels="folder").updated == 1
@@ -94,7 +92,6 @@ def test_what_is_said_by_hand_survives_another_ingest(
 def test_what_cannot_be_meant_is_stated(
     opened: Library, names: list[str], asked: dict[str, Any], said: str
 ) -> None:
-    """The message names the option; nothing is changed."""
     before = _labels(opened)
     with pytest.raises(BadOption, match=said):
         opened.label(*names, **asked)
@@ -103,14 +100,12 @@ def test_what_cannot_be_meant_is_stated(
 
 @pytest.mark.usefixtures("notes")
 def test_a_name_of_no_document_changes_nothing(opened: Library) -> None:
-    """Of several names, one wrong one is enough."""
     with pytest.raises(DocumentNotFound, match="nope"):
         opened.label("home/b.txt", "nope", add="x")
     assert _labels(opened)["home/b.txt"] == ("home",)
 
 
 def test_predicted_labels_are_kept_apart(half: Library, records: list[dict[str, Any]]) -> None:
-    """Documents without labels get some, with confidence and classifier, and can be found by it."""
     given = half.status()["labels"]
     report = half.predict_labels()
     unlabelled = {each["id"]: each["labels"] for each in records if each["split"] == "test"}
@@ -133,7 +128,6 @@ def test_predicted_labels_are_kept_apart(half: Library, records: list[dict[str, 
 
 
 def test_predictions_are_undone(half: Library) -> None:
-    """By name, by filter, or all; given labels stay."""
     half.predict_labels()
     before = _labels(half)
     assert half.forget_predicted("sea/0") == 1
@@ -144,7 +138,6 @@ def test_predictions_are_undone(half: Library) -> None:
 
 
 def test_people_have_the_last_word(half: Library) -> None:
-    """A prediction is accepted or rejected; what was rejected is not predicted again."""
     half.predict_labels()
     half.label("sea/0", add="sea")
     half.label("sea/20", remove="sea")
@@ -157,7 +150,6 @@ def test_people_have_the_last_word(half: Library) -> None:
 def test_a_prediction_goes_with_its_content(
     half: Library, records: list[dict[str, Any]], put: Callable[..., Any]
 ) -> None:
-    """New content of a document has no predicted label."""
     half.predict_labels()
     changed = [each | {"labels": [], "text": "Bread."} for each in records if each["id"] == "sea/0"]
     put(changed, prune=False)
@@ -165,7 +157,6 @@ def test_a_prediction_goes_with_its_content(
 
 
 def test_an_index_learns_predicted_labels_only_when_it_is_asked_to(half: Library) -> None:
-    """Thirty-two documents teach; with the predicted labels, forty."""
     half.predict_labels()
 
     def learned(**options: Any) -> int:
@@ -181,7 +172,6 @@ def test_an_index_learns_predicted_labels_only_when_it_is_asked_to(half: Library
 def test_a_document_may_get_several_labels(
     put: Callable[..., Any], library: Path, records: list[dict[str, Any]]
 ) -> None:
-    """Where documents have two labels, two are decided; their shares together must be enough."""
     both = [
         {
             "id": f"both/{at}",
@@ -204,7 +194,6 @@ def test_a_document_may_get_several_labels(
 
 
 def test_none_of_these_is_counted(half: Library) -> None:
-    """What no label is probable enough for gets none, and the report says how many."""
     report = half.predict_labels(options=ClassifyOptions(confidence=1.0))
     assert (report.documents, report.predicted) == (8, 0)
     assert report.none_of_these == 8

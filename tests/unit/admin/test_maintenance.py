@@ -32,7 +32,6 @@ def test_retokenising_changes_the_language(
     sql: Callable[..., list[Any]],
     sound: Callable[..., None],
 ) -> None:
-    """All tokens and FTS rows are made anew in the new language, and kept by later ingests."""
     before = sql("SELECT document_id, tokens FROM document_tokens")
     assert retokenise(library, "german") == 2
     assert library_status(Session(library))["language"] == "german"
@@ -53,7 +52,6 @@ def test_retokenising_changes_the_language(
 def test_retokenising_again_changes_nothing(
     library: Path, filled: Path, sql: Callable[..., list[Any]]
 ) -> None:
-    """Without a language, the tokens come out as they were."""
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens")
     assert retokenise(library) == 2
@@ -67,7 +65,6 @@ def test_retokenising_is_one_transaction(
     sound: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A retokenising that fails half-way leaves all tokens and the language as they were."""
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")
     monkeypatch.setattr("lpisearch.admin.maintenance._AT_ONCE", 1)
@@ -87,7 +84,6 @@ def test_retokenising_is_one_transaction(
 
 
 def test_every_writer_respects_the_lock(library: Path, filled: Path) -> None:
-    """Deleting, retokenising and repairing wait for a writer, and say who it is."""
     assert filled.is_dir()
     with writer_lock(library, "ingest", 0):
         with pytest.raises(LibraryLocked, match="lpisearch ingest"):
@@ -102,7 +98,6 @@ def test_every_writer_respects_the_lock(library: Path, filled: Path) -> None:
 def test_deleting_takes_everything_along(
     library: Path, filled: Path, sql: Callable[..., list[Any]], sound: Callable[..., None]
 ) -> None:
-    """A deleted document leaves no token, label or FTS row; a name given twice counts once."""
     path = str(filled / "b.txt")
     assert delete_documents(library, ["b.txt", path]) == 1
     assert sql(_MATCH, "ship") == [(0,)]
@@ -113,7 +108,6 @@ def test_deleting_takes_everything_along(
 def test_the_language_is_set_by_the_first_ingest(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
 ) -> None:
-    """The first ingest may choose the language; a word for none is refused."""
     with pytest.raises(BadOption, match="klingon"):
         ingest(folder({"a.txt": "x"}), language="klingon")
     ingest(folder({"a.txt": "x"}), language="german")

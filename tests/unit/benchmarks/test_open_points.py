@@ -59,7 +59,6 @@ def _easy() -> Collection:
     "options", dict.fromkeys(reading.options for reading in READINGS.values()), ids=str
 )
 def test_every_way_to_cluster_finds_what_is_plain(options: tuple[str, str, str, int]) -> None:
-    """Two classes without a common word are told apart, whatever the starts and distances."""
     found = measured(Part("starts", "tdt2", TERMS, ("0", "7"), options))
     assert len(found["objective"]) == len(found["AC"]) == len(found["NMI"]) == options[-1]
     assert found["AC"][found["objective"].index(min(found["objective"]))] == 100
@@ -68,7 +67,6 @@ def test_every_way_to_cluster_finds_what_is_plain(options: tuple[str, str, str, 
 
 @pytest.mark.usefixtures("easy")
 def test_every_reading_of_lsi_has_an_accuracy() -> None:
-    """A reading is a share of documents, and the best by the labels is no worse than any."""
     part = Part("lsi-readings", "tdt2", Method.of("lsi"), ("0", "3", "7"), (2, 3, 5))
     found = measured(part)["readings"]
     accuracies = {name: each["AC"] for name, each in found.items()}
@@ -79,7 +77,6 @@ def test_every_reading_of_lsi_has_an_accuracy() -> None:
 
 @pytest.mark.usefixtures("easy")
 def test_more_draws_begin_with_those_of_the_tables() -> None:
-    """However many there are, no set comes twice, and the first are the first of fewer."""
     for number in (2, 5):
         sets = open_points._sets(number, 30)
         assert len(set(sets)) == len(sets) == 30
@@ -124,7 +121,6 @@ def _measured(part: Part, at: int) -> dict[str, Any]:
 
 
 def test_accuracy_is_read_at_the_sizes_of_the_paper() -> None:
-    """Where accuracy falls evenly with the documents of a draw, the line says so without error."""
     paper = Published.read("spg-2008-2").cells["4", "TDT2 documents"].mean
     sizes = [200, 900, 1600, 2500]
     values = [95 - (size - paper) / 100 for size in sizes]

@@ -96,7 +96,6 @@ def _found(form: str, results: Results) -> Findings:
 
 
 def test_every_table_is_listed() -> None:
-    """The program lists all tables without reading any data."""
     command = [sys.executable, "-m", "benchmarks.papers", "--list"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = [line.split()[0] for line in listed.splitlines()]
@@ -105,7 +104,6 @@ def test_every_table_is_listed() -> None:
 
 
 def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_path: Path) -> None:
-    """A run writes value, measurement and difference as Markdown and JSON, and a picture."""
     results = protocol.run(tiny.parts(), Cells(), Extent(1))
     table = PaperTable("tiny-1", "Table 1", lambda _form: tiny.parts(), _found, "- Small.")
     paper = Paper("tiny", "A paper", "Nobody, nowhere", "As it comes.", (table,))
@@ -123,7 +121,6 @@ def test_a_page_puts_paper_and_measurement_side_by_side(tiny: Clustering, tmp_pa
 
 
 def test_a_page_keeps_the_tables_of_earlier_runs(tiny: Clustering, tmp_path: Path) -> None:
-    """Running one table leaves the other tables of the page where they are."""
     results = protocol.run(tiny.parts(), Cells(), Extent(1))
     tables = tuple(
         PaperTable(name, f"Table {name}", lambda _form: tiny.parts(), _found)
@@ -140,7 +137,6 @@ def test_a_page_keeps_the_tables_of_earlier_runs(tiny: Clustering, tmp_path: Pat
 def test_an_interrupted_run_goes_on(
     tiny: Clustering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was measured before an interrupt is not measured again."""
     measured: Counter[str] = Counter()
     known = [part for part in tiny.parts() if part.method.is_known]
 
@@ -160,7 +156,6 @@ def test_an_interrupted_run_goes_on(
 
 
 def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
-    """Methods that are not asked for are not measured, and the page says that it is not whole."""
     cells = Cells()
     results = protocol.run(tiny.parts(), cells, Extent(1, ["terms"]))
     assert {part.method.name for part in results} == {"terms"}
@@ -171,7 +166,6 @@ def test_a_run_of_some_methods_says_what_is_left(tiny: Clustering) -> None:
 
 
 def test_methods_are_named_with_some_of_their_settings() -> None:
-    """A name is for all settings of a method; with settings it is for those that have them."""
     method = Method.of("lpfl", n_selected=3000, n_neighbors=5)
     assert method.is_one_of([])
     assert method.is_one_of(["terms", "lpfl"])
@@ -180,7 +174,6 @@ def test_methods_are_named_with_some_of_their_settings() -> None:
 
 
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
-    """A later run adds to what an earlier one measured; the same draws are the same bytes."""
     first = protocol.run(tiny.parts(), Cells(), Extent(1, ["terms"]))
     write_draws(tmp_path, first)
     known = read_draws(tmp_path, ["tiny", "tiny"])
@@ -194,7 +187,6 @@ def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
 
 
 def test_draws_are_written_while_a_run_goes_on(tiny: Clustering, tmp_path: Path) -> None:
-    """What a run has measured lies beside the pages before it ends, as often as is asked for."""
     known: list[int] = []
 
     def count(_part: Part, _value: dict[str, Any]) -> None:
@@ -217,7 +209,6 @@ def test_draws_are_written_while_a_run_goes_on(tiny: Clustering, tmp_path: Path)
 def test_a_run_that_is_ended_leaves_its_draws(
     tiny: Clustering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: signal.Signals
 ) -> None:
-    """Ctrl-C and a kill leave what was measured beside the pages; the same command goes on."""
     measured: list[str] = []
 
     def ended(part: Part) -> dict[str, Any]:
@@ -248,13 +239,11 @@ def test_a_run_that_is_ended_leaves_its_draws(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_may_have_so_much_time(tiny: Clustering, jobs: int) -> None:
-    """When the time is over no further part begins; what was measured stays."""
     found = protocol.run(tiny.parts(), Cells(), Extent(jobs, until=time.monotonic()))
     assert len(found) == 1
 
 
 def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) -> None:
-    """A run that is cut short has as many draws of each method and number of classes."""
     parts = protocol.in_order(part for part in tiny.parts() if part.method.is_known)
     half = Counter((part.method, len(part.subset)) for part in parts[: len(parts) // 2])
     assert set(half.values()) == {1}
@@ -262,7 +251,6 @@ def test_the_first_draw_of_everything_comes_before_the_second(tiny: Clustering) 
 
 
 def test_settings_are_compared_on_the_draws_that_they_share(tiny: Clustering) -> None:
-    """One more draw of a run that was cut short makes no setting the best; few draws are said."""
     del tiny  # the collection alone
     methods = tuple(Method.of("lpfl", n_selected=m) for m in (10, 20, 30))
     experiment = Clustering("tiny", (2,), 4, {"LPFL": methods})
@@ -279,7 +267,6 @@ def test_settings_are_compared_on_the_draws_that_they_share(tiny: Clustering) ->
 
 
 def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
-    """A row has means, deviations and the fewest draws; what holds everywhere is a note."""
     curves = collected([("A", 1.0, 90.0), ("A", 1.0, 94.0), ("A", 2.0, 80.0), ("B", 1.0, 50.0)])
     table = as_table("curves", "Curves", "p", curves)
     assert table.rows[0] == {"p": "1", "A": 92, "A ±": 2.83, "draws": 2}
@@ -292,14 +279,12 @@ def test_curves_say_how_far_draws_spread_and_how_many_there_are() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize("table", [table for paper in PAPERS for table in paper.tables])
 def test_every_page_can_be_written_without_a_measurement(data: Path, table: PaperTable) -> None:
-    """What was not measured is missing from the page, and is no failure."""
     del data
     assert table.findings("full", {}).with_left(5, 5).extent
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.tsv"))])
 def test_what_the_papers_print_is_in_range(name: str) -> None:
-    """Shares are up to 1, per cents up to 100, averages are those of their columns."""
     if name.endswith("-times"):
         return  # pairs of seconds, shown as they are printed
     published = Published.read(name)
@@ -327,7 +312,6 @@ def test_averages_are_over_what_was_measured() -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.data
 def test_every_table_can_be_planned(data: Path, form: str) -> None:
-    """Each table names at least one measurement, and the parts have names of their own."""
     del data
     for paper in PAPERS:
         for table in paper.tables:

@@ -28,14 +28,12 @@ def _members(*own: Sequence[int]) -> Members:
 
 
 def test_members_of_some_documents() -> None:
-    """The classes of chosen documents come in the order in which they are chosen."""
     some = _members([0], [1, 2], [], [2]).of(np.array([3, 1, 2, 1]))
     assert some.starts.tolist() == [0, 1, 3, 3, 5]
     assert some.classes.tolist() == [2, 1, 2, 1, 2]
 
 
 def test_members_as_shares() -> None:
-    """A document with two labels is half of each."""
     shares = _members([0], [1, 2]).shares(3)
     assert shares.tolist() == [[1, 0, 0], [0, 0.5, 0.5]]
 
@@ -48,7 +46,6 @@ def test_class_centres() -> None:
 
 
 def test_votes_of_neighbours() -> None:
-    """The nearest documents vote by their cosines, for each of their labels; others do not."""
     vectors = np.array([[1.0, 0], [0.6, 0.8], [0, 1], [-1, 0]])
     members = _members([0], [1, 2], [2], [2])
     votes = neighbour_votes(np.array([[1.0, 0]]), vectors, members, 3, k=2)
@@ -56,7 +53,6 @@ def test_votes_of_neighbours() -> None:
 
 
 def test_more_neighbours_than_documents() -> None:
-    """A few training documents all vote, except those that point away."""
     vectors = np.array([[1.0, 0], [-1, 0]])
     assert neighbour_votes(np.array([[1.0, 0]]), vectors, _members([0], [1]), 2)[0].tolist() == [
         1,
@@ -65,7 +61,6 @@ def test_more_neighbours_than_documents() -> None:
 
 
 def test_many_points_vote_as_one_does() -> None:
-    """Points are taken in blocks; the votes of each are those that it has alone."""
     rng = np.random.default_rng(0)
     vectors, points = (
         divided_by_lengths(rng.normal(size=(50, 4))),
@@ -100,7 +95,6 @@ def classifier() -> Classifier:
 
 
 def test_labels_are_kept_as_they_are(classifier: Classifier) -> None:
-    """Any text can be a label, with line ends and quotes."""
     assert classifier.labels == ("sea", "la\nnd “ü”")
 
 
@@ -133,19 +127,16 @@ def test_no_direction(classifier: Classifier, by: str, columns: list[int]) -> No
 
 @pytest.mark.parametrize("by", ["svm", "svm+centroid", "svm+map-svm", "auto"])
 def test_no_terms_for_an_svm(classifier: Classifier, by: str) -> None:
-    """Intercepts alone are no answer."""
     assert classifier.shares([(np.array([], np.int32), np.array([], np.float32))], by) == [None]
 
 
 def test_terms_that_say_nothing_on_the_map(classifier: Classifier) -> None:
-    """Where they cancel out, the machine on terms answers with its part of the weight alone."""
     shares = classifier.shares([(np.array([0, 1]), np.ones(2, np.float32))], "svm+centroid")[0]
     assert shares is not None
     assert shares == pytest.approx(as_shares(np.array([[2 * 0.5, 0]]))[0])
 
 
 def test_no_heavy_imports() -> None:
-    """Judging needs neither SciPy nor scikit-learn."""
     code = (
         "import sys, lpisearch.classifiers.classifier, lpisearch.search.classification; "
         "print([name for name in ('scipy', 'sklearn', 'alembic') if name in sys.modules])"

@@ -24,7 +24,6 @@ def _micro_f1(shares: Any, truth: Any, further: float) -> float:
 
 @given(st.data())
 def test_no_other_share_has_a_better_f1(data: st.DataObject) -> None:
-    """What is learned is the best of all shares that could be the border."""
     shape = data.draw(_SHAPES)
     weights = data.draw(arrays(np.int64, shape, elements=st.integers(1, 5)))
     shares = weights / weights.sum(axis=1, keepdims=True)
@@ -36,13 +35,11 @@ def test_no_other_share_has_a_better_f1(data: st.DataObject) -> None:
 
 
 def test_documents_with_one_label_teach_to_give_one() -> None:
-    """Where the best label is always right and alone, no other is ever taken."""
     shares = np.array([[0.9, 0.1], [0.45, 0.55]])
     assert further_share(shares, shares > 0.5) == NO_FURTHER
     assert decided_labels(np.array([0.5, 0.5]), NO_FURTHER).tolist() == [0]
 
 
 def test_labels_come_best_first() -> None:
-    """All with the share, and the best one in any case."""
     assert decided_labels(np.array([0.2, 0.5, 0.3]), 0.25).tolist() == [1, 2]
     assert decided_labels(np.array([0.2, 0.5, 0.3]), 0.9).tolist() == [1]

@@ -40,7 +40,6 @@ def test_folds(count: int) -> None:
 
 
 def test_large_collections_take_part_by_a_sample() -> None:
-    """No more are learned from and judged than stated."""
     members = _members([n % N_CLASSES for n in range(3000)])
     limits = TrainingLimits(judged=200, seen=1000)
     (fold,) = held_out_folds(_different(3000), members, 0, limits)
@@ -48,14 +47,12 @@ def test_large_collections_take_part_by_a_sample() -> None:
 
 
 def test_copies_are_held_out_together() -> None:
-    """No document is judged while a near-duplicate of it is learned from."""
     X = csr_array(sparse.kron(np.ones((4, 1)), sparse.eye_array(30)).astype(np.float32))
     for fold in held_out_folds(X, _members([n % 30 % N_CLASSES for n in range(120)]), 0):
         assert not set((fold.seen % 30).tolist()) & set((fold.judged % 30).tolist())
 
 
 def test_a_class_of_copies_is_not_lost() -> None:
-    """A class that is one group of copies is held out document by document."""
     X = csr_array(np.repeat(np.eye(2, dtype=np.float32), 5, axis=0))
     classes = [0] * 5 + [1] * 5
     folds = held_out_folds(X, _members(classes), 0)
@@ -65,5 +62,4 @@ def test_a_class_of_copies_is_not_lost() -> None:
 
 
 def test_a_part_that_would_leave_one_class_is_left_out() -> None:
-    """Two documents of two classes can not be held out at all."""
     assert held_out_folds(_different(2), _members([0, 1]), 0) == []

@@ -30,7 +30,6 @@ def _documents(n_classes: int, seed: int = 0) -> tuple[csr_array, list[int]]:
 
 @pytest.mark.parametrize("n_classes", [2, 3, 8])
 def test_the_scores_are_those_of_a_peer(n_classes: int) -> None:
-    """Differences of scores are scikit-learn's, also of two classes, which it keeps in one row."""
     X, labels = _documents(n_classes)
     scores = fit_machine(X, _members([[label] for label in labels]), n_classes, 0).scores(X)
     peer = LinearSVC(multi_class="crammer_singer", tol=TOLERANCE, random_state=0).fit(X, labels)
@@ -42,7 +41,6 @@ def test_the_scores_are_those_of_a_peer(n_classes: int) -> None:
 
 
 def test_dense_rows_do_too() -> None:
-    """The same machine comes of the same documents as an array."""
     X, labels = _documents(3)
     members = _members([[label] for label in labels])
     sparse, dense = fit_machine(X, members, 3, 0), fit_machine(X.toarray(), members, 3, 0)
@@ -50,7 +48,6 @@ def test_dense_rows_do_too() -> None:
 
 
 def test_a_class_without_documents_is_never_first() -> None:
-    """Classes keep their numbers where one is missing."""
     X, labels = _documents(3)
     shifted = [label + (label > 0) for label in labels]
     found = fit_machine(X, _members([[label] for label in shifted]), 4, 0).scores(X)
@@ -59,7 +56,6 @@ def test_a_class_without_documents_is_never_first() -> None:
 
 
 def test_several_labels_count_together_as_one_document() -> None:
-    """A document that has its label twice over is learned as one that has it once."""
     X, labels = _documents(3)
     once = fit_machine(X, _members([[label] for label in labels]), 3, 0)
     twice = fit_machine(X, _members([[label, label] for label in labels]), 3, 0)

@@ -24,13 +24,11 @@ def test_shares(scores: list[float]) -> None:
 
 
 def test_shares_by_hand() -> None:
-    """A share is exp(score) over its sum."""
     assert as_shares(np.array([[0, np.log(9)]]))[0] == pytest.approx([0.1, 0.9])
 
 
 @pytest.mark.parametrize("noise", [0.5, 1, 5])
 def test_the_best_weight(noise: float) -> None:
-    """No other weight gives the truth a larger share."""
     rng = np.random.default_rng(1)
     truth = np.eye(4)[rng.integers(4, size=2000)]
     scores = truth + noise * rng.normal(size=truth.shape)
@@ -40,7 +38,6 @@ def test_the_best_weight(noise: float) -> None:
 
 
 def test_a_calibrated_share_is_a_frequency() -> None:
-    """Where labels are drawn by the shares of some weights, these weights are found."""
     rng = np.random.default_rng(2)
     scores = [rng.normal(size=(6000, 3)) for _ in range(2)]
     drawn = [rng.choice(3, p=shares) for shares in as_shares(weighted(scores, [2.0, 0.5]))]
@@ -48,7 +45,6 @@ def test_a_calibrated_share_is_a_frequency() -> None:
 
 
 def test_a_classifier_that_knows_nothing_has_no_weight() -> None:
-    """Scores that are wrong more often than right are not turned round."""
     rng = np.random.default_rng(3)
     truth = np.eye(3)[rng.integers(3, size=500)]
     good = truth + rng.normal(size=truth.shape)
@@ -59,7 +55,6 @@ def test_a_classifier_that_knows_nothing_has_no_weight() -> None:
 
 
 def test_a_few_right_documents_are_no_proof() -> None:
-    """Of five documents that were all right none has a share of nearly 1; of many they have."""
     truth = np.eye(2)[[0, 1, 0, 1, 0]]
     (few,) = best_weights([truth], truth)
     (many,) = best_weights([np.tile(truth, (200, 1))], np.tile(truth, (200, 1)))

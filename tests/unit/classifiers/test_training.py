@@ -71,7 +71,6 @@ def _shares(learned: Learned, X: csr_array, by: str) -> Any:
 
 @pytest.mark.parametrize("by", ["auto", *CLASSIFIERS])
 def test_unseen_documents_are_told_apart(by: str) -> None:
-    """Each classifier labels documents of the same kind; its shares sum to 1."""
     learned = _learn(*_documents(300))
     X, labels = _documents(90, seed=1)
     shares = _shares(learned, X, by)
@@ -83,7 +82,6 @@ def test_unseen_documents_are_told_apart(by: str) -> None:
 @pytest.mark.parametrize("count", [300, 3000])
 @pytest.mark.parametrize("by", ["centroid", "knn", "svm"])
 def test_shares_are_calibrated(by: str, count: int) -> None:
-    """On unseen documents no other temperature would give the truth a much larger share."""
     learned = _learn(*_documents(count, own=0.2))
     X, labels = _documents(600, seed=1, own=0.2)
     truth = np.eye(N_CLASSES)[[int(own[0][-1]) for own in labels]]
@@ -94,7 +92,6 @@ def test_shares_are_calibrated(by: str, count: int) -> None:
 
 
 def test_equal_runs_are_equal_bit_by_bit() -> None:
-    """All random choices come from the seed, though two threads are at work."""
     X, labels = _documents(200)
     first, second = _learn(X, labels, seed=3), _learn(X, labels, seed=3)
     assert first.facts == second.facts
@@ -104,7 +101,6 @@ def test_equal_runs_are_equal_bit_by_bit() -> None:
 
 
 def test_names_and_types_of_the_arrays() -> None:
-    """All have the common prefix; what is large is float32."""
     arrays = _learn(*_documents(60)).arrays
     assert all(name.startswith("classifier_") for name in arrays)
     assert arrays["classifier_loadings"].shape == (N_TERMS, N_CLASSES - 1)
@@ -117,7 +113,6 @@ def test_names_and_types_of_the_arrays() -> None:
 
 
 def test_the_split_train_is_learned_from() -> None:
-    """Where documents are in a split called train, no others are learned from."""
     X, labels = _documents(90)
     splits = ["train" if row % 2 else "test" for row in range(90)]
     assert _facts(_learn(X, labels, splits))["documents"] == 45
@@ -127,14 +122,12 @@ def test_the_split_train_is_learned_from() -> None:
 
 
 def test_a_split_without_labels_does_not_hide_the_others() -> None:
-    """If no document of the split train has a label, all are learned from."""
     X, labels = _documents(90)
     splits = ["train"] * 30 + [""] * 60
     assert _facts(_learn(X, [*([],) * 30, *labels[30:]], splits))["documents"] == 60
 
 
 def test_documents_without_labels_or_words_take_no_part() -> None:
-    """They are not counted, and change nothing."""
     X, labels = _documents(90)
     more = csr_array(np.vstack([X.toarray(), np.zeros((2, N_TERMS), np.float32), X[[0]].toarray()]))
     learned = _learn(more, [*labels, ["class 0"], ["class 1"], []])
@@ -145,7 +138,6 @@ def test_documents_without_labels_or_words_take_no_part() -> None:
 
 
 def test_rare_labels_are_left_out() -> None:
-    """A label of one document is not learned, and is counted."""
     X, labels = _documents(90)
     labels[0] = ["class 0", "rare"]
     facts = _facts(_learn(X, labels))
@@ -190,7 +182,6 @@ def test_labels_that_do_not_do(own: list[list[str]], reason: str) -> None:
 
 
 def test_a_split_of_wordless_documents() -> None:
-    """If nothing is left to learn from, that is said."""
     empty = csr_array(np.zeros((4, N_TERMS), np.float32))
     assert "no labelled document with known words" in _reason(_learn(empty, [["a"], ["b"]] * 2))
 
@@ -201,14 +192,12 @@ def test_no_labels() -> None:
 
 
 def test_two_documents_a_class() -> None:
-    """The smallest classes that are learned can be calibrated."""
     X, labels = _documents(6)
     weights = _facts(_learn(X, labels))["weights"]
     assert all(np.isfinite(each).all() for each in weights.values())
 
 
 def test_an_unknown_split() -> None:
-    """A split that no document is in is refused with those that there are."""
     check_train("dev", {"train", "dev"})
     with pytest.raises(BadOption, match="no document is in the split “valid”") as caught:
         check_train("valid", {"train", "dev"})
@@ -216,7 +205,6 @@ def test_an_unknown_split() -> None:
 
 
 def test_large_libraries_are_learned_from_a_sample() -> None:
-    """Documents times classes are bounded; the sample is drawn by the seed."""
     X, labels = _documents(120)
     assert _facts(_learn(X, labels, limits=TrainingLimits(cells=3 * 50)))["documents"] == 50
     assert _facts(_learn(X, labels, limits=TrainingLimits(documents=40)))["documents"] == 40
@@ -233,7 +221,6 @@ def test_many_labels() -> None:
 
 
 def test_an_svm_that_would_be_large() -> None:
-    """Beyond so many terms times classes none is learned on terms; the others are."""
     learned = _learn(*_documents(60), limits=TrainingLimits(svm_cells=10))
     facts = _facts(learned)
     assert set(facts["weights"]) == {"centroid", "knn", "map-svm"}
@@ -242,7 +229,6 @@ def test_an_svm_that_would_be_large() -> None:
 
 
 def test_an_svm_that_would_take_long() -> None:
-    """Of many documents it learns from a sample, and still tells the classes apart."""
     X, labels = _documents(400)
     learned = _learn(X, labels, limits=TrainingLimits(svm_weights=X.nnz // 4))
     shares = _shares(learned, X, "svm")
@@ -250,7 +236,6 @@ def test_an_svm_that_would_take_long() -> None:
 
 
 def test_the_best_on_what_was_held_out_is_chosen() -> None:
-    """The accuracy of each is kept; the chosen one's is the best, or not clearly below it."""
     facts = _facts(_learn(*_documents(300, own=0.3)))
     assert facts["judged"] == 300
     assert set(facts["accuracy"]) == set(CLASSIFIERS)
@@ -259,14 +244,12 @@ def test_the_best_on_what_was_held_out_is_chosen() -> None:
 
 
 def test_what_is_clearly_worse() -> None:
-    """Three more wrong of a hundred may be chance; five that the best has right are not."""
     rows = np.arange(100)
     clearly = [trainer._clearly_worse(rows < 90 - lost, rows < 90) for lost in (0, 3, 5, 40)]
     assert clearly == [False, False, True, True]
 
 
 def test_copies_do_not_make_a_classifier_seem_good() -> None:
-    """Of documents with a label at random, copies included, about a share by chance is right."""
     X, labels = _documents(300)
     order = np.random.default_rng(0).permutation(300)
     shuffled = [labels[row] for row in order]
@@ -276,7 +259,6 @@ def test_copies_do_not_make_a_classifier_seem_good() -> None:
 
 
 def test_nothing_to_hold_out() -> None:
-    """Two documents a class that cannot be held out are classified by their centres."""
     X = csr_array(np.repeat(np.eye(2, N_TERMS, dtype=np.float32), 2, axis=0))
     facts = _facts(_learn(X, [["a"], ["a"], ["b"], ["b"]]))
     assert facts["chosen"] in CLASSIFIERS

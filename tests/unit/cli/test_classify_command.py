@@ -28,7 +28,6 @@ def _error(done: Result, status: int = 1) -> str:
 
 @pytest.mark.usefixtures("indexed")
 def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
-    """One input gives a list of one, with shares that sum to 1."""
     (found,) = _value(cli("classify", records[0]["text"], "--json"))
     assert set(found) == {"input", "labels", "decided"}
     assert found["decided"] == records[0]["labels"]
@@ -40,7 +39,6 @@ def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("classifier", ["auto", "centroid", "svm+map-svm"])
 def test_a_text_in_a_pipe(cli: Cli, records: list[dict[str, Any]], classifier: str) -> None:
-    """Labels and shares are tab-separated lines."""
     done = cli("classify", records[0]["text"], "-k", "2", "--classifier", classifier)
     assert done.exit_code == 0
     lines = [line.split("\t") for line in done.stdout.splitlines()]
@@ -54,7 +52,6 @@ def test_a_text_in_a_pipe(cli: Cli, records: list[dict[str, Any]], classifier: s
 def test_files_and_standard_input(
     cli: Cli, records: list[dict[str, Any]], folder: Callable[..., Path]
 ) -> None:
-    """Several inputs are lines of a table; standard input is called -."""
     root = folder({"a.txt": records[0]["text"], "b.txt": "zyzzyva", "c.txt": ""})
     done = cli("classify", root / "a.txt", root / "b.txt", root / "c.txt", "-", text="!?")
     lines = [line.split("\t") for line in done.stdout.splitlines()]
@@ -68,7 +65,6 @@ def test_files_and_standard_input(
 
 @pytest.mark.usefixtures("indexed")
 def test_standard_input_alone(cli: Cli, records: list[dict[str, Any]]) -> None:
-    """A text can be piped in."""
     (found,) = _value(cli("classify", "-", "--json", text=records[0]["text"]))
     assert found["input"] == "-"
     assert found["labels"][0]["label"] == records[0]["labels"][0]
@@ -78,7 +74,6 @@ def test_standard_input_alone(cli: Cli, records: list[dict[str, Any]]) -> None:
 def test_none_of_these(
     cli: Cli, records: list[dict[str, Any]], folder: Callable[..., Path]
 ) -> None:
-    """Where no label is probable enough that is said, and the labels are listed all the same."""
     text = records[0]["text"]
     (found,) = _value(cli("classify", text, "--confidence", "1", "--json"))
     assert found["none_of_these"] is True
@@ -128,20 +123,17 @@ def test_stated_errors(cli: Cli, folder: Callable[..., Path]) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_before_there_is_an_index(cli: Cli) -> None:
-    """Both verbs name the command that builds one."""
     assert "Next: lpisearch index" in _error(cli("classify", "ship"))
     assert "Next: lpisearch index" in _error(cli("topics"))
 
 
 def test_before_there_is_a_library(cli: Cli) -> None:
-    """Both verbs say that there is no library."""
     assert "No library found" in _error(cli("classify", "ship"))
     assert "No library found" in _error(cli("topics"))
 
 
 @pytest.mark.usefixtures("shelf")
 def test_what_index_says(cli: Cli) -> None:
-    """`index` reports what was learned, and takes the documents to learn from."""
     said = cli("index").stdout
     assert "classifier\t4 labels, learned from 32 documents\n" in said
     chosen = said.partition("best classifier\t")[2].partition("\n")[0]
@@ -155,7 +147,6 @@ def test_what_index_says(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("indexed")
 def test_topics_as_json(cli: Cli) -> None:
-    """A topic has its size, terms, typical documents and labels."""
     found = _value(cli("topics", "-n", "4", "--json"))
     assert set(found) == {"topics", "documents", "unplaced", "chosen", "purity", "nmi"}
     assert [topic["size"] for topic in found["topics"]] == [10, 10, 10, 10]
@@ -168,7 +159,6 @@ def test_topics_as_json(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("indexed")
 def test_topics_in_a_pipe(cli: Cli) -> None:
-    """Topics are tab-separated lines; the comparison with the labels goes to stderr."""
     done = cli("topics", "-n", "4", "--terms", "2", "--documents", "1")
     assert done.exit_code == 0
     lines = [line.split("\t") for line in done.stdout.splitlines()]
@@ -180,13 +170,11 @@ def test_topics_in_a_pipe(cli: Cli) -> None:
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("number", ["0", "-1", "41", "many", "2.5"])
 def test_numbers_of_topics_that_cannot_work(cli: Cli, number: str) -> None:
-    """They are refused as wrong usage."""
     assert "-n: " in _error(cli("topics", "-n", number), 2)
 
 
 @pytest.mark.usefixtures("indexed")
 def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -> None:
-    """Documents without labels get marked ones, which can be found, accepted and undone."""
     put([{"id": "new", "text": "A ship in a storm."}], name="more")
     assert cli("index").exit_code == 0
     written = _value(cli("classify", "--write", "--json"))
@@ -204,14 +192,12 @@ def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -
 
 
 def test_ids_may_look_like_labels(cli: Cli, put: Callable[..., Any]) -> None:
-    """What stands after -- is an id, however it begins."""
     put([{"id": name, "text": "A ship."} for name in ("-odd", "+even")])
     done = cli("label", "+x", "--", "-odd", "+even")
     assert done.stdout == "2 documents: 2 labels added.\n"
 
 
 def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is the library)
-    """+ gives, - takes away, also what looks like an option; names or a filter say to whom."""
     done = cli("label", "sea/0", "sea/4", "+wet", "-sea", "--json")
     assert _value(done) == {"documents": 2, "added": 2, "removed": 2}
     done = cli("label", "--add", "a b", "--path", "sky", "--json")

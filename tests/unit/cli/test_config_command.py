@@ -38,7 +38,6 @@ def rows(*words: str | Path) -> dict[str, tuple[object, str]]:
 
 
 def test_it_shows_what_holds_and_from_where(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each setting has its value, and the file and line that it is from."""
     assert rows()["library"] == ("lpisearch.db", "")
     assert rows()["k"] == (10, "")
     run("config", "set", "library", library)
@@ -60,7 +59,6 @@ def test_it_shows_what_holds_and_from_where(library: Path, monkeypatch: pytest.M
 
 
 def test_where_the_files_are(library: Path) -> None:
-    """Both are named, also where nothing is in them that could be read."""
     own_file().parent.mkdir(parents=True)
     own_file().write_text("broken [")
     printed = run("config", "path", "--db", library).stdout
@@ -69,7 +67,6 @@ def test_where_the_files_are(library: Path) -> None:
 
 
 def test_a_default_library_is_found_from_any_folder(shelf: Path, place: Path) -> None:
-    """Every verb takes it where none is named, and no file is made here."""
     missing = run("status")
     assert missing.exit_code == 1
     assert "No library found at lpisearch.db." in missing.stderr
@@ -82,8 +79,6 @@ def test_a_default_library_is_found_from_any_folder(shelf: Path, place: Path) ->
 
 
 def test_settings_stand_for_what_is_not_typed(shelf: Path) -> None:
-    """-k and --by of queries are as set, unless they are typed; a run stays deep."""
-
     def ranks(*words: str) -> int:
         return len(json.loads(run("query", "ship", "--json", *words, "--db", shelf).stdout))
 
@@ -100,7 +95,6 @@ def test_settings_stand_for_what_is_not_typed(shelf: Path) -> None:
 
 
 def test_an_index_is_built_as_set(shelf: Path) -> None:
-    """Options of `index` that are not typed are those of the settings."""
     run("config", "set", "index.method", "lsi")
     run("config", "set", "index.dims", "3")
     built = json.loads(run("index", "--json", "--db", shelf).stdout)
@@ -110,7 +104,6 @@ def test_an_index_is_built_as_set(shelf: Path) -> None:
 
 
 def test_a_value_that_turns_out_wrong_is_named_with_its_file(shelf: Path) -> None:
-    """What only the verb can judge is answered with the line that has it."""
     run("config", "set", "index.method", "magic")
     result = run("index", "--db", shelf)
     assert result.exit_code == 2
@@ -119,7 +112,6 @@ def test_a_value_that_turns_out_wrong_is_named_with_its_file(shelf: Path) -> Non
 
 
 def test_what_is_set_to_be_excluded_is_not_ingested(place: Path) -> None:
-    """Globs of the settings hold beside those of the command line; its own file is no document."""
     for name in ("a.txt", "b.txt", "c.txt"):
         (place / name).write_text("A letter.")
     run("config", "set", "exclude", "b.*", "--beside", "--db", place / "l.db")
@@ -129,7 +121,6 @@ def test_what_is_set_to_be_excluded_is_not_ingested(place: Path) -> None:
 
 
 def test_mistakes_are_answered(library: Path) -> None:
-    """A wrong key or value says what there is; nothing is written."""
     for words in (("set", "kk", "3"), ("set", "by", "magic"), ("unset", "kk")):
         result = run("config", *words)
         assert result.exit_code == 2

@@ -33,7 +33,6 @@ def _error(done: Result, status: int) -> str:
 @every_method
 @pytest.mark.usefixtures("shelf")
 def test_dimensions_as_json(cli: Cli, method: str) -> None:
-    """Each dimension has its few words, with their signs, and documents at both ends."""
     found = _value(cli("topics", "--method", method, "--dims", "3", "--words", "4", "--json"))
     assert set(found) == {"method", "index", "documents", "terms", "dimensions"}
     assert (found["method"], found["index"], found["documents"]) == (method, "", 40)
@@ -58,7 +57,6 @@ def test_dimensions_as_json(cli: Cli, method: str) -> None:
 def test_words_and_documents_of_an_end_belong_together(
     cli: Cli, records: list[dict[str, Any]]
 ) -> None:
-    """The documents at an end are those that hold its words, written as they write them."""
     texts = {each["id"]: each["text"].split() for each in records}
     options = ("--dims", "2", "--terms", "5", "--documents", "2")
     for each in _value(cli("topics", "--method", "spg", *options, "--json"))["dimensions"]:
@@ -71,7 +69,6 @@ def test_words_and_documents_of_an_end_belong_together(
 
 @pytest.mark.usefixtures("shelf")
 def test_in_a_pipe(cli: Cli) -> None:
-    """Dimensions are tab-separated lines, each word with its signed weight."""
     done = cli("topics", "--method", "spg", "--dims", "2", "--terms", "2", "--documents", "1")
     assert (done.exit_code, done.stderr) == (0, "")
     lines = [line.split("\t") for line in done.stdout.splitlines()]
@@ -88,7 +85,6 @@ def test_in_a_pipe(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_nothing_is_stored(cli: Cli, library: Path) -> None:
-    """A map that is learned for this alone leaves no index behind."""
     assert cli("topics", "--method", "spg", "--dims", "1").exit_code == 0
     assert "lpisearch index" in _error(cli("topics"), 1)
     assert not library.with_suffix(".index").exists()
@@ -96,7 +92,6 @@ def test_nothing_is_stored(cli: Cli, library: Path) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_an_index_of_the_method_is_used(cli: Cli) -> None:
-    """An index in use, if of this method, is shown as it is; of another method it is not."""
     built = _value(cli("index", "--method", "slpi", "--dims", "2", "--json"))
     assert built["dims"] == 2
     stored = _value(cli("topics", "--method", "slpi", "--dims", "2", "--json"))
@@ -109,7 +104,6 @@ def test_an_index_of_the_method_is_used(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_what_is_learned_is_what_an_index_would_hold(cli: Cli) -> None:
-    """Dimensions learned for this alone are those of an index of defaults, however many."""
     learned = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
     assert cli("index", "--method", "spg").exit_code == 0
     stored = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
@@ -120,7 +114,6 @@ def test_what_is_learned_is_what_an_index_would_hold(cli: Cli) -> None:
 @every_method
 @pytest.mark.usefixtures("shelf")
 def test_an_index_with_defaults(cli: Cli, method: str) -> None:
-    """An index of sparse dimensions is built by defaults, and answers queries."""
     assert cli("index", "--method", method).exit_code == 0
     found = _value(cli("query", "ship in the harbour", "--by", "semantic", "-k", "3", "--json"))
     assert len(found) == 3
@@ -129,7 +122,6 @@ def test_an_index_with_defaults(cli: Cli, method: str) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
-    """A map by labels is an index of its own, shown by its name: one dimension less than labels."""
     done = cli("index", "--method", "spg", "--labels", "use", "--name", "kinds")
     assert done.exit_code == 0
     done = cli("topics", "--method", "spg", "--index", "kinds")
@@ -159,7 +151,6 @@ def test_an_index_by_labels_under_a_name(cli: Cli) -> None:
     ids=["dense", "unknown", "none", "clusters", "alone"],
 )
 def test_options_that_cannot_work(cli: Cli, options: tuple[str, ...], message: str) -> None:
-    """What cannot work is named, with what can."""
     assert message in _error(cli("topics", *options), 2)
 
 
@@ -167,7 +158,6 @@ def test_options_that_cannot_work(cli: Cli, options: tuple[str, ...], message: s
 def test_documents_that_are_gone(
     cli: Cli, folder: Callable[..., Path], records: list[dict[str, Any]]
 ) -> None:
-    """A dimension keeps the words of deleted documents, as stems, and shows documents that are."""
     assert cli("index", "--method", "spg").exit_code == 0
     before = _value(cli("topics", "--method", "spg", "--json"))
     gone = [each["id"] for each in records if each["labels"] == ["sea"]]
@@ -189,7 +179,6 @@ def test_documents_that_are_gone(
 
 @pytest.mark.usefixtures("shelf")
 def test_an_index_that_is_not_there(cli: Cli) -> None:
-    """An index that is named must exist, though the default one need not."""
     assert "other" in _error(cli("topics", "--method", "spg", "--index", "other"), 1)
 
 

@@ -23,7 +23,6 @@ def value(done: Result) -> Any:
 
 @pytest.mark.usefixtures("shelf")
 def test_from_index_to_doctor(cli: Cli, put: Callable[..., Any]) -> None:
-    """Index, query, similar, ingest, topics, classify, status and doctor do as they always do."""
     report = value(
         cli("index", "--method", "eigenmaps", "--dims", "4", "--neighbours", "5", "--json")
     )
@@ -51,7 +50,6 @@ def test_from_index_to_doctor(cli: Cli, put: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_an_explanation_is_refused_by_name(cli: Cli) -> None:
-    """`--explain` says why there is none, and which index would have one."""
     assert cli("index", "--method", "nmf", "--dims", "4").exit_code == 0
     done = cli("query", "ship", "--explain")
     assert (done.exit_code, done.stdout) == (1, "")
@@ -63,7 +61,6 @@ def test_an_explanation_is_refused_by_name(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_what_a_method_does_not_take_is_said(cli: Cli) -> None:
-    """A wrong name lists all methods; an α or labels that have no effect are refused."""
     done = cli("index", "--method", "eigen")
     assert done.exit_code == 2
     assert all(name in done.stderr for name in ("rlpi", "eigenmaps", "krlpi", "plsi", "nmf"))
@@ -77,7 +74,6 @@ def test_what_a_method_does_not_take_is_said(cli: Cli) -> None:
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize("method", ["rlpi", "krlpi"])
 def test_methods_can_lie_beside_each_other(cli: Cli, method: str) -> None:
-    """Indexes with and without a linear map answer by their names."""
     assert cli("index").exit_code == 0
     assert cli("index", "--method", method, "--name", "other").exit_code == 0
     found = value(cli("query", "comet orbit", "--index", "other", "-k", "2", "--json"))

@@ -115,7 +115,6 @@ def test_stated_errors(
 def test_a_refused_command_changes_nothing(
     cli: Cli, notes: Path, sql: Callable[..., list[Any]]
 ) -> None:
-    """Deleting several documents, one of which does not exist, deletes none."""
     assert notes.is_dir()
     before = sql("SELECT external_id FROM documents")
     assert cli("docs", "delete", "sea/a.txt", "nothing").exit_code == 1
@@ -123,15 +122,12 @@ def test_a_refused_command_changes_nothing(
 
 
 def test_debug_shows_the_traceback(cli: Cli) -> None:
-    """With --debug, the exception itself comes through."""
     done = cli("--debug", "status")
     assert done.exit_code == 1
     assert type(done.exception).__name__ == "LibraryNotFound"
 
 
 def test_a_defect_is_stated(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A defect of the program is one line that says how to see more; --debug shows it."""
-
     def fail(*_words: Any) -> None:
         raise ZeroDivisionError("by nought")
 
@@ -145,8 +141,6 @@ def test_a_defect_is_stated(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C within a verb is acknowledged with status 130."""
-
     def interrupt(*_words: Any) -> None:
         raise KeyboardInterrupt
 
@@ -160,8 +154,6 @@ def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.Monke
 def test_an_interrupt_at_the_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C while the program is being loaded is acknowledged too."""
-
     class Interrupted:
         def __getattr__(self, _name: str) -> Any:
             raise KeyboardInterrupt
@@ -176,7 +168,6 @@ def test_an_interrupt_at_the_start(
 def test_the_path_comes_from_the_environment(
     cli: Cli, notes: Path, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LPISEARCH_DB names the library where --db does not."""
     assert notes.is_dir()
     monkeypatch.setenv("LPISEARCH_DB", str(library))
     assert CliRunner().invoke(app, ["status"]).stdout == cli("status").stdout
@@ -185,7 +176,6 @@ def test_the_path_comes_from_the_environment(
 def test_a_damaged_full_text_index_is_stated(
     cli: Cli, notes: Path, sql: Callable[..., list[Any]]
 ) -> None:
-    """What FTS5 keeps of itself may be damaged too: no verb calls that unexpected."""
     assert notes.is_dir()
     sql("UPDATE documents_fts_config SET v = 0 WHERE k = 'version'")
     for words in (("doctor",), ("doctor", "--repair"), ("query", "ships")):

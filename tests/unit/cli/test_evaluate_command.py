@@ -34,7 +34,6 @@ def _value(done: Result) -> Any:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_retrieval(cli: Cli, files: tuple[str, ...]) -> None:
-    """`evaluate retrieval --json` has a run for each way, with its measures and queries."""
     assert cli("index", "--dims", "4").exit_code == 0
     found = _value(cli("evaluate", "retrieval", *files, "--json"))
     assert [list(run) for run in found["runs"]] == [
@@ -46,7 +45,6 @@ def test_json_of_retrieval(cli: Cli, files: tuple[str, ...]) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_classify(cli: Cli) -> None:
-    """`evaluate classify --split field --json` has a row for each classifier on each method."""
     words = ("evaluate", "classify", "--split", "field", "--methods", "terms,rlpi", "--json")
     rows = _value(cli(*words))["rows"]
     names = {"representation", "classifier", "accuracy", "macro_f1", "fit_s", "predict_s"}
@@ -57,7 +55,6 @@ def test_json_of_classify(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_similarity_and_cluster(cli: Cli) -> None:
-    """Rows of pairs and of clusters have the names that programs look for."""
     (row,) = _value(cli("evaluate", "similarity", *_TERMS, "--json"))["rows"]
     assert {"representation", "dims", "AP", "accuracy"} <= set(row)
     found = _value(cli("evaluate", "cluster", *_TERMS, "--json"))
@@ -70,7 +67,6 @@ def test_json_of_similarity_and_cluster(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_an_overview_and_of_a_sweep(cli: Cli) -> None:
-    """Without a word and for a sweep too, stdout is one JSON value."""
     found = _value(cli("evaluate", *_TERMS, "--json"))
     assert [row["representation"] for row in found["rows"]] == ["terms"]
     swept = _value(
@@ -81,7 +77,6 @@ def test_json_of_an_overview_and_of_a_sweep(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_csv_markdown_and_lines(cli: Cli) -> None:
-    """The same rows as CSV, as Markdown, and as lines in a pipe."""
     words = ("evaluate", "similarity", "--methods", "terms,lsi", "--dims", "3")
     rows = list(csv.DictReader(io.StringIO(cli(*words, "--csv").stdout)))
     assert [row["representation"] for row in rows] == ["terms", "lsi"]
@@ -95,7 +90,6 @@ def test_csv_markdown_and_lines(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_report_is_written(cli: Cli, tmp_path: Path) -> None:
-    """`--report DIR` writes a page beside what is printed, with labels as harmless text."""
     folder = tmp_path / "new" / "report"
     words = ("evaluate", "sweep", "cluster", "--values", "2,3", "--methods", "lsi")
     done = cli(*words, "--report", folder)
@@ -109,7 +103,6 @@ def test_a_report_is_written(cli: Cli, tmp_path: Path) -> None:
 def test_a_report_shows_labels_as_text(
     cli: Cli, records: list[dict[str, Any]], put: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Labels with markup, commas and control characters harm neither page nor table."""
     odd = {"sea": "<script>alert(1)</script>", "sky": "a, b\x1b[2J\n|"}
     put([one | {"labels": [odd.get(one["labels"][0], "[/red]")]} for one in records])
     words = ("evaluate", "classify", "--train", "10%", "--repeats", "2", *_TERMS)
@@ -122,7 +115,6 @@ def test_a_report_shows_labels_as_text(
 
 
 def test_a_report_that_cannot_be_written_is_stated_at_once(cli: Cli, tmp_path: Path) -> None:
-    """A folder that is a file is refused before a library is even looked for."""
     file = tmp_path / "file"
     file.write_text("mine")
     for folder in (file, file / "below"):
@@ -134,7 +126,6 @@ def test_a_report_that_cannot_be_written_is_stated_at_once(cli: Cli, tmp_path: P
 
 @pytest.mark.parametrize("word", [(), ("similarity",), ("classify",), ("cluster",)])
 def test_one_format_at_a_time(cli: Cli, word: tuple[str, ...]) -> None:
-    """Two formats for one stdout are refused before the library is looked at."""
     for two in (("--json", "--csv"), ("--csv", "--markdown"), ("--json", "--markdown")):
         done = cli("evaluate", *word, *two)
         assert done.exit_code == 2
@@ -183,7 +174,6 @@ def test_one_format_at_a_time(cli: Cli, word: tuple[str, ...]) -> None:
 )
 @pytest.mark.usefixtures("shelf")
 def test_a_wrong_option_is_wrong_usage(cli: Cli, words: tuple[str, ...]) -> None:
-    """What cannot work is refused with status 2 and a sentence, and stdout stays empty."""
     done = cli("evaluate", *words)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "Error: " in done.stderr
@@ -192,7 +182,6 @@ def test_a_wrong_option_is_wrong_usage(cli: Cli, words: tuple[str, ...]) -> None
 
 @pytest.mark.usefixtures("shelf")
 def test_unknown_names_are_all_named(cli: Cli, files: tuple[str, ...]) -> None:
-    """Every unknown measure, method and classifier is named at once."""
     done = cli("evaluate", "retrieval", *files, "--measures", "foo,AP,bar")
     assert "no measure is called foo, bar" in done.stderr
     done = cli("evaluate", "cluster", "--methods", "foo,lsi,bar")
@@ -202,7 +191,6 @@ def test_unknown_names_are_all_named(cli: Cli, files: tuple[str, ...]) -> None:
 
 
 def test_a_library_that_is_missing_or_none(cli: Cli, library: Path) -> None:
-    """Each word says that there is no library, or that the file is none."""
     for word in ((), ("similarity",), ("sweep", "cluster")):
         done = cli("evaluate", *word)
         assert (done.exit_code, done.stdout) == (1, "")
@@ -214,7 +202,6 @@ def test_a_library_that_is_missing_or_none(cli: Cli, library: Path) -> None:
 
 
 def test_a_matrix_needs_no_library(cli: Cli, library: Path, tmp_path: Path) -> None:
-    """With `--matrix` no library is looked for, and none is made."""
     path = tmp_path / "counts.txt"
     path.write_text("".join(f"{row % 2} {row % 2 + 1}:3 {row + 3}:1\n" for row in range(10)))
     for words in (("similarity",), ("classify",), ("cluster",), ("sweep", "cluster"), ()):
@@ -230,7 +217,6 @@ def test_a_matrix_needs_no_library(cli: Cli, library: Path, tmp_path: Path) -> N
     "words", [("--help",), ("evaluate", "--help"), ("evaluate", "sweep", "--help")]
 )
 def test_help_imports_nothing_slow(words: tuple[str, ...], library: Path) -> None:
-    """Help of and beside `evaluate` needs neither NumPy nor Rich nor SQLAlchemy."""
     import subprocess
 
     slow = ("numpy", "scipy", "sklearn", "sqlalchemy", "matplotlib")

@@ -36,7 +36,6 @@ def printed(
 
 
 def test_a_wide_terminal_shows_all(printed: Callable[[int], list[str]]) -> None:
-    """Spreads stand beside their means, numbers to the right, what all rows share in the title."""
     assert printed(100) == [
         "A title (documents 60)",
         "representation  classifier         accuracy  fit_s  predict_s  dims  alpha",
@@ -57,7 +56,6 @@ def test_a_narrower_one_leaves_out_what_matters_less(printed: Callable[[int], li
 
 
 def test_a_very_narrow_one_shows_rows_in_lines(printed: Callable[[int], list[str]]) -> None:
-    """Where no table fits, each row is a block of lines, and nothing is lost."""
     assert printed(30)[:8] == [
         "A title (documents 60)",
         "representation  terms",
@@ -71,7 +69,6 @@ def test_a_very_narrow_one_shows_rows_in_lines(printed: Callable[[int], list[str
 
 
 def test_a_pipe_has_every_column(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe there are all columns, in full precision, with nothing for nothing."""
     evaluate_output.print_report_table(Table("one", "A title", _ROWS), is_terminal=False)
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == list(_ROWS[0])

@@ -38,7 +38,6 @@ def _run(*words: str | Path, **environment: str) -> Result:
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_help_shows_examples_and_what_holds_everywhere(verb: str) -> None:
-    """Each verb's help has examples, --db, --debug, and no type of Python."""
     printed = _run(*verb.split(), "--help").stdout
     assert printed.count(f"\n    lpisearch {verb}") >= len(EXAMPLES[verb]) > 0
     assert "\nGlobal options:\n  --db FILE " in printed
@@ -48,7 +47,6 @@ def test_help_shows_examples_and_what_holds_everywhere(verb: str) -> None:
 
 
 def test_there_are_examples_of_verbs_only() -> None:
-    """No example is of a verb that is gone."""
     assert set(EXAMPLES) == set(COMMANDS)
 
 
@@ -57,7 +55,6 @@ def test_there_are_examples_of_verbs_only() -> None:
     [(verb, *example) for verb, examples in EXAMPLES.items() for example in examples],
 )
 def test_examples_can_be_typed(verb: str, purpose: str, typed: str) -> None:
-    """Each example begins with its verb, and its options and arguments are understood."""
     assert purpose
     words = shlex.split(typed.partition(" | ")[0])
     assert words[: len(verb.split())] == verb.split()
@@ -68,7 +65,6 @@ def test_examples_can_be_typed(verb: str, purpose: str, typed: str) -> None:
 
 @pytest.mark.parametrize("verb", ["query", "index"])
 def test_many_options_stand_under_headings(verb: str) -> None:
-    """The options of the verbs that have many are in groups."""
     printed = _run(verb, "--help").stdout
     headings = [line for line in printed.splitlines() if line.endswith(":") and line[0] != " "]
     assert len(headings) >= 6
@@ -77,7 +73,6 @@ def test_many_options_stand_under_headings(verb: str) -> None:
 
 
 def test_the_library_is_named_before_or_after_the_verb(shelf: Path, tmp_path: Path) -> None:
-    """--db works in either place, before the environment; what stands last holds."""
     other = tmp_path / "other.db"
     for words in (
         ("--db", shelf, "status"),
@@ -96,13 +91,11 @@ def test_the_library_is_named_before_or_after_the_verb(shelf: Path, tmp_path: Pa
 
 
 def test_a_library_named_before_goes_before_the_environment(shelf: Path, tmp_path: Path) -> None:
-    """What was typed before the verb is not undone by the environment."""
     assert _run("--db", shelf, "status", LPISEARCH_DB=str(tmp_path / "no.db")).exit_code == 0
     assert _run("status", LPISEARCH_DB=str(shelf)).exit_code == 0
 
 
 def test_debugging_is_asked_for_after_the_verb_too(tmp_path: Path) -> None:
-    """--debug after the verb lets the error through."""
     result = _run("status", "--db", tmp_path / "no.db", "--debug")
     assert type(result.exception).__name__ == "LibraryNotFound"
 
@@ -120,7 +113,6 @@ def test_debugging_is_asked_for_after_the_verb_too(tmp_path: Path) -> None:
 def test_a_wrong_value_points_at_the_help_of_its_verb(
     shelf: Path, words: tuple[str, ...], help_of: str
 ) -> None:
-    """Who typed a value that cannot work is sent to the help that explains it."""
     result = _run("--db", shelf, *words)
     assert result.exit_code == 2
     assert f"lpisearch {help_of} --help" in result.output
@@ -132,7 +124,6 @@ def test_a_folder_is_a_prefix(
     library: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """--path takes a folder by id, by its path, or as it is seen from here."""
     notes = folder(
         {"code docs/a.txt": "One.", "code docs/deep/b.txt": "Two.", "code.txt": "Three."}
     )

@@ -159,7 +159,6 @@ def _assert_harmless(printed: str) -> None:
 def test_no_output_holds_what_a_terminal_obeys(
     run: Run, command: str, shown: str, face: str
 ) -> None:
-    """Every verb shows every field, in each form and in errors, without the hidden signs."""
     printed = run(command, is_terminal=_FACES[face])
     assert "Unexpected failure" not in printed
     _assert_harmless(printed)
@@ -168,7 +167,6 @@ def test_no_output_holds_what_a_terminal_obeys(
 
 
 def test_all_fields_are_shown_somewhere() -> None:
-    """The table above leaves out no field of a document, and nothing that is typed."""
     assert set(_FIELDS) == {field for _, shown in _OUTPUTS for field in shown.split()}
 
 
@@ -183,7 +181,6 @@ def test_json_is_exact(run: Run, command: str) -> None:
 
 
 def test_a_page_holds_nothing_hidden(run: Run, tmp_path: Path) -> None:
-    """The files of a report are as harmless as what is printed."""
     run(f"evaluate cluster --methods terms --report {tmp_path / 'page'}", is_terminal=False)
     texts = [
         path.read_text(encoding="utf-8")
@@ -196,14 +193,12 @@ def test_a_page_holds_nothing_hidden(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_hit_is_no_formula() -> None:
-    """A title that a spreadsheet would run is text in --csv, however it begins; numbers are not."""
     for start in ("=", "+", "-", "@", "\uff1d", " =", "\u202e=", "\t="):
         assert csv_line([f"{start}cmd|' /C calc'!A0"]).lstrip('"').startswith("'")
     assert csv_line(["-0.25", "+3", -1.5, "", None]) == "-0.25,+3,-1.5,,\n"
 
 
 def test_nothing_is_printed_past_the_one_room() -> None:
-    """In the command line, `output` alone prints; it makes every text harmless on its way."""
     folder = Path(sys.modules["lpisearch.cli"].__file__ or "").parent
     past = re.compile(r"typer\.s?echo|(?<![\w.])print\(|std(out|err)\.write\b")
     for path in folder.rglob("*.py"):

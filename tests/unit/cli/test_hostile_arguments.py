@@ -131,7 +131,6 @@ def _check(done: tuple[int, str], *, may_find_nothing: bool = False) -> None:
 def test_what_is_typed_is_answered(
     typed: Callable[[Sequence[str]], tuple[int, str]], root: Path, words: tuple[str, ...]
 ) -> None:
-    """Long patterns, half letters, huge numbers and damaged files are results or stated errors."""
     _check(typed([word.replace("ROOT", str(root)) for word in words]))
 
 
@@ -140,7 +139,6 @@ def test_what_is_typed_is_answered(
 def test_a_time_zone_beyond_the_day(
     typed: Callable[[Sequence[str]], tuple[int, str]], words: tuple[str, ...]
 ) -> None:
-    """A zone that Python refuses (TZ=UTC-25) stops no verb that writes a date."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", "UTC-25")
         time.tzset()
@@ -219,7 +217,6 @@ def _try_lines(
 def test_any_words_are_answered(
     typed: Callable[[Sequence[str]], tuple[int, str]], root: Path
 ) -> None:
-    """Every verb takes any options and arguments; the library is sound after all of them."""
     _try_lines(typed, 5, _EXAMPLES)
     assert [each.check for each in examine(root / "library.db") if not each.ok] == []
 
@@ -228,6 +225,5 @@ def test_any_words_are_answered(
 def test_many_more_words_are_answered(
     typed: Callable[[Sequence[str]], tuple[int, str]], root: Path
 ) -> None:
-    """The same for many more, from a seed of the day that a failure names."""
     _try_lines(typed, random.SystemRandom().randrange(1 << 32), _MANY_EXAMPLES)
     assert [each.check for each in examine(root / "library.db") if not each.ok] == []

@@ -37,7 +37,6 @@ def _value(done: Result, status: int = 0) -> Any:
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize("method", _METHODS)
 def test_one_json_value(cli: Cli, method: str) -> None:
-    """`index --json` prints the report and nothing else, on neither stream."""
     found = _value(cli("index", "--method", method, "--dims", "3", "--json"))
     assert set(found) >= _PROMISED
     assert (found["method"], found["dims"], found["documents"]) == (method, 3, 40)
@@ -50,7 +49,6 @@ def test_one_json_value(cli: Cli, method: str) -> None:
 
 
 def test_help_names_every_method(cli: Cli) -> None:
-    """The help of --method is the list of what can be asked for."""
     shown = " ".join(cli("index", "--help").stdout.split())
     listed = shown.partition("Method: ")[2].partition(".")[0]
     named = set(listed.replace(" or ", ", ").split(", "))
@@ -59,7 +57,6 @@ def test_help_names_every_method(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_what_is_said_without_json(cli: Cli) -> None:
-    """First a plan on stderr, then what was built on stdout; `status` lists it."""
     done = cli("index")
     assert done.exit_code == 0
     assert done.stderr.startswith("40 documents, about ")
@@ -76,7 +73,6 @@ def test_what_is_said_without_json(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each option of the command line is an option of the build."""
     seen: list[Any] = []
 
     def build(_library: Path, options: Any, *_shown: Any) -> None:
@@ -106,7 +102,6 @@ def test_every_option_arrives(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_build_that_ended_early_is_gone_on_with(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan says that a long build is kept, and the report from which steps it went on."""
     monkeypatch.setattr("lpisearch.index.plan.FILES_FROM", 1)
 
     def end(*_values: object) -> None:
@@ -186,7 +181,6 @@ _POOR: dict[str, tuple[list[dict[str, Any]], str, str]] = {
 
 @pytest.mark.parametrize("kind", _POOR)
 def test_nothing_to_index(cli: Cli, put: Put, library: Path, kind: str) -> None:
-    """A library that gives no subspace says so with status 1 and names what to do."""
     records, words, message = _POOR[kind]
     put(records)
     done = cli("index", *words.split(), "--json")
@@ -199,7 +193,6 @@ def test_nothing_to_index(cli: Cli, put: Put, library: Path, kind: str) -> None:
 
 
 def test_no_library_and_no_documents(cli: Cli, library: Path, put: Put) -> None:
-    """Without a library none is made; one without documents says how they come in."""
     done = cli("index", "--json")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "No library found" in done.stderr
@@ -211,7 +204,6 @@ def test_no_library_and_no_documents(cli: Cli, library: Path, put: Put) -> None:
 
 
 def test_labels_where_there_are_none(cli: Cli, put: Put, records: list[dict[str, Any]]) -> None:
-    """They cannot be used."""
     put([record | {"labels": []} for record in records], labels="none")
     done = cli("index", "--labels", "use")
     assert done.exit_code == 2
@@ -220,7 +212,6 @@ def test_labels_where_there_are_none(cli: Cli, put: Put, records: list[dict[str,
 
 @pytest.mark.usefixtures("shelf")
 def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
-    """`status`, `doctor` and `ingest` say which index is damaged and how it is built anew."""
     folder = Path(_value(cli("index", "--name", "n", "--method", "lsi", "--json"))["folder"])
     os.truncate(folder / "loadings.npy", 100)
     build = "lpisearch index --name n --method lsi"
@@ -247,7 +238,6 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
-    """An ingest and `status` say why, and the command; after it, nothing is due."""
     cli("index", "--method", "lsi", "--dims", "2", "--where", "path=*")
     report = put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
     assert _value(cli("status", "--json"))["indexes"][0]["state"] == "rebuild due"
@@ -267,6 +257,5 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
 
 
 def test_every_option_of_an_index_can_be_typed() -> None:
-    """The command that builds an index anew can name all that it was built with."""
     named = {each.name for each in fields(IndexOptions)}
     assert named | {"json", "context"} == set(signature(command.index).parameters)

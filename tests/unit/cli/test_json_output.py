@@ -119,7 +119,6 @@ _VERBS = [("status",), ("doctor",), ("docs", "list"), ("docs", "show", "a"), ("d
 
 @pytest.mark.parametrize("words", _VERBS, ids=" ".join)
 def test_an_error_prints_nothing_on_stdout(cli: Cli, library: Path, words: tuple[str, ...]) -> None:
-    """Without a library, every verb states so on stderr, prints no JSON and makes no library."""
     done = cli(*words, "--json")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: No ")

@@ -26,7 +26,6 @@ def _json(done: Result) -> Any:
 
 
 def test_what_a_method_alone_has_is_set(cli: Cli, library: Path) -> None:
-    """The number of terms in a dimension is what --set says, and the index remembers it."""
     _json(
         cli(
             "index", "--method", "spg", "--set", "cardinality=2", "--set", "tolerance=.01", "--json"
@@ -40,7 +39,6 @@ def test_what_a_method_alone_has_is_set(cli: Cli, library: Path) -> None:
 
 
 def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
-    """Another weight of the edges gives another map."""
     places = []
     for edges in ("cosine", "binary"):
         _json(cli("index", "--dims", "3", "--edge-weights", edges, "--json"))
@@ -65,7 +63,6 @@ def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
 def test_what_cannot_work_is_said(
     cli: Cli, library: Path, words: tuple[str, ...], said: str
 ) -> None:
-    """A wrong name lists the right ones, a wrong value what is taken; nothing is built."""
     done = cli("index", *words)
     assert done.exit_code == 2
     assert said in done.stderr
@@ -74,7 +71,6 @@ def test_what_cannot_work_is_said(
 
 
 def test_a_sweep_over_what_a_method_alone_has(cli: Cli) -> None:
-    """--set with several values varies it; a method without it has one row."""
     found = _json(cli("evaluate", "sweep", "similarity", "--methods", "terms,spg", "--json",
                       "--set", "cardinality=2,4", "--set", "tolerance=.1"))  # fmt: skip
     rows = [(row["representation"], row["cardinality"]) for row in found["rows"]]
@@ -83,7 +79,6 @@ def test_a_sweep_over_what_a_method_alone_has(cli: Cli) -> None:
 
 
 def test_words_are_swept_too(cli: Cli) -> None:
-    """A parameter that takes words is varied over them, without a curve."""
     found = _json(cli("evaluate", "sweep", "similarity", "--methods", "krlpi", "--json",
                       "--set", "kernel=linear,rbf"))  # fmt: skip
     assert [row["kernel"] for row in found["rows"]] == ["linear", "rbf"]
@@ -103,14 +98,12 @@ def test_words_are_swept_too(cli: Cli) -> None:
     ],
 )
 def test_a_sweep_that_cannot_work_is_refused(cli: Cli, words: tuple[str, ...], said: str) -> None:
-    """What is wrong with a sweep is said before anything is measured."""
     done = cli("evaluate", "sweep", "similarity", "--methods", "terms,spg", *words)
     assert done.exit_code == 2
     assert said in done.stderr
 
 
 def test_a_graph_is_compared(cli: Cli) -> None:
-    """`evaluate` takes the graph for every method that has one."""
     found = [
         _json(
             cli("evaluate", "similarity", "--methods", "lpi,lsi", "--dims", "1", "--json", *words)

@@ -66,7 +66,6 @@ def _answer(*paths: str, page: str = "") -> Answer:
 
 
 def test_a_hit_of_the_last_answer(cli: Cli, notes: Path, started: list[list[str]]) -> None:
-    """Its number opens its file, whose name is one argument however it is made."""
     hits = json.loads(cli("query", "ships", "--json").stdout)
     for number, hit in enumerate(hits, start=1):
         assert cli("open", str(number)).stdout == f"Opened {hit['path']}.\n"
@@ -76,7 +75,6 @@ def test_a_hit_of_the_last_answer(cli: Cli, notes: Path, started: list[list[str]
 
 @pytest.mark.usefixtures("notes")
 def test_a_query_opens_what_it_found(cli: Cli, started: list[list[str]]) -> None:
-    """`query --open N` prints the hits and opens one; a number that no hit has is stated."""
     done = cli("query", "ships", "--json", "--open", "2")
     path = json.loads(done.stdout)[1]["path"]
     assert done.stderr.endswith(f"Opened {path}.\n")
@@ -85,7 +83,6 @@ def test_a_query_opens_what_it_found(cli: Cli, started: list[list[str]]) -> None
 
 
 def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]]) -> None:
-    """An id or a path opens the file too."""
     shown = json.loads(cli("open", "b.txt", "--json").stdout)
     assert shown == {"id": "b.txt", "file": str(notes / "b.txt"), "page": ""}
     assert started == [["xdg-open", str(notes / "b.txt")]]
@@ -93,7 +90,6 @@ def test_a_document_by_its_name(cli: Cli, notes: Path, started: list[list[str]])
 
 @pytest.mark.usefixtures("notes", "started")
 def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
-    """No answer yet, no such hit, no such document: each with what to do next."""
     assert "There is no earlier search to open a result from." in cli("open", "1").stderr
     cli("query", "ships", "--by", "lexical")
     assert "has no result 3; it returned results 1 to 2." in cli("open", "3").stderr
@@ -102,14 +98,12 @@ def test_what_cannot_be_opened_is_stated(cli: Cli) -> None:
 
 
 def test_an_answer_of_another_library(cli: Cli, notes: Path, started: list[list[str]]) -> None:
-    """A number is not taken for a hit of a library that was not asked."""
     remember(notes / "other.db", _answer(str(notes / "b.txt")))
     assert "was in" in cli("open", "1").stderr
     assert started == []
 
 
 def test_what_is_kept(tmp_path: Path, state: Path) -> None:
-    """Places alone, readable by their owner alone; a damaged file is as none."""
     remember(tmp_path / "a.db", _answer("/a.pdf", page="12"))
     (file,) = state.iterdir()
     assert json.loads(file.read_text()) == {
@@ -137,7 +131,6 @@ def test_what_is_kept(tmp_path: Path, state: Path) -> None:
     ],
 )
 def test_only_files_that_are_there(started: list[list[str]], path: str, says: str) -> None:
-    """Addresses, folders and what is gone are opened by nothing."""
     with pytest.raises(LpiSearchError, match=says) as caught:
         open_location(HitLocation("an id", path))
     assert "lpisearch docs show 'an id'" in str(caught.value)
@@ -146,7 +139,6 @@ def test_only_files_that_are_there(started: list[list[str]], path: str, says: st
 
 @pytest.mark.parametrize("name", ["a.sh", "a.DESKTOP", "a.exe", "a.py", "a.command"])
 def test_programs_are_not_started(tmp_path: Path, started: list[list[str]], name: str) -> None:
-    """What the system would run is not opened, but by a command of the person's own."""
     file = tmp_path / name
     file.touch()
     with pytest.raises(LpiSearchError, match="is a program"):
@@ -175,7 +167,6 @@ def test_a_page(tmp_path: Path, started: list[list[str]], monkeypatch: pytest.Mo
 
 
 def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no opener, the error names the setting and the text."""
     file = tmp_path / "a.txt"
     file.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -201,7 +192,6 @@ def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_terminals_that_take_links(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, *, taken: bool
 ) -> None:
-    """Links are for terminals that know them, or pass over them."""
     for name in ("TERM", "VTE_VERSION", "FORCE_HYPERLINK"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

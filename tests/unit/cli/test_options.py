@@ -40,7 +40,6 @@ def _search(text: str, options: _More) -> None:
 
 
 def test_a_field_is_an_option_of_every_face() -> None:
-    """One field is a flag with help and range, a parameter of the API and a key of settings."""
     run = CliRunner().invoke
     shown = " ".join(run(_app, ["--help"], terminal_width=200).stdout.split())
     assert "Halve the score every N days." in shown
@@ -65,8 +64,6 @@ def _names(verb: Any) -> list[str]:
 
 
 def test_a_verb_chooses_and_orders_its_options() -> None:
-    """A verb may take some options, replace one, and order what the help shows."""
-
     @accepts("retry", "ids")
     def verb(
         ids: Annotated[str, typer.Option()],
@@ -85,7 +82,6 @@ def test_a_verb_chooses_and_orders_its_options() -> None:
 
 
 def test_nested_options_are_built_in_place() -> None:
-    """Values by the names of fields reach the dataclass that has the field."""
     options = build(IngestOptions, {"labels": "folder", "hidden": True, "prune": True})
     assert (options.read.labels, options.find.hidden, options.prune) == ("folder", True, True)
     assert "media_type" in {one.name for one in fields_of(SearchOptions)}
@@ -108,7 +104,6 @@ def test_nested_options_are_built_in_place() -> None:
     ],
 )
 def test_texts_of_an_index_are_read(field: str, text: Any, value: Any) -> None:
-    """Numbers, sizes and settings mean a value, or are refused by the name of their field."""
     (one,) = [one for one in fields_of(IndexOptions) if one.name == field]
     if not isinstance(value, str):
         assert typed._form(one).read(one, text) == value

@@ -28,7 +28,6 @@ def _lines(done: Result) -> list[str]:
 
 
 def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> None:
-    """The counts are one line; the second run says that nothing has changed."""
     root = folder({"sea/a.txt": "A letter about ships.", "program.exe": b"\0\1\2" * 999})
     first = cli("ingest", root)
     assert _lines(first)[0].startswith("1 added, 0 updated, 0 unchanged, 0 removed, 0 failed in ")
@@ -41,7 +40,6 @@ def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> N
 
 
 def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
-    """Documents that are gone from disk are counted, with what removes them."""
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
     (root / "a.txt").unlink()
@@ -63,7 +61,6 @@ def test_failures_are_grouped_by_reason(cli: Cli, folder: Callable[..., Path]) -
 
 
 def test_known_failures_are_a_count(cli: Cli, folder: Callable[..., Path]) -> None:
-    """The second run says how many failures are known, and how to see and retry them."""
     root = folder({"a.txt": "", "b.txt": "one"})
     cli("ingest", root)
     again = cli("ingest", root)
@@ -77,7 +74,6 @@ def test_known_failures_are_a_count(cli: Cli, folder: Callable[..., Path]) -> No
 
 
 def test_a_quiet_ingest_says_new_failures_alone(cli: Cli, folder: Callable[..., Path]) -> None:
-    """With --quiet nothing is printed but what newly failed."""
     root = folder({"a.txt": "", "b.txt": "one", ".c.txt": "", "d.xyz": "\0"})
     done = cli("ingest", root, "--quiet")
     assert done.stdout == ""
@@ -106,7 +102,6 @@ def test_what_is_left_out_is_said(cli: Cli, folder: Callable[..., Path]) -> None
 def test_a_language_that_is_cut_in_pairs(
     cli: Cli, folder: Callable[..., Path], library: Path, language: str
 ) -> None:
-    """A language without word stems is answered with the way that works; no library is made."""
     done = cli("ingest", folder({"a.txt": "我喜欢船"}), "--language", language)
     assert done.exit_code == 2
     assert "pairs of characters" in done.stderr
@@ -129,7 +124,6 @@ def test_a_listing(cli: Cli, folder: Callable[..., Path]) -> None:
 
 
 def test_status_and_doctor(cli: Cli, folder: Callable[..., Path]) -> None:
-    """Status and doctor in a pipe are lines of tab-separated values."""
     cli("ingest", folder({"sea/a.txt": "A letter about ships."}))
     assert "documents\t1" in _lines(cli("status"))
     assert "sea\t1" in _lines(cli("status"))
@@ -145,13 +139,11 @@ def test_a_document(cli: Cli, folder: Callable[..., Path]) -> None:
 
 
 def test_export_to_standard_output(cli: Cli, folder: Callable[..., Path]) -> None:
-    """Without a file, an export goes to standard output, one document a line."""
     cli("ingest", folder({"a.txt": "One.", "b.txt": "Two."}))
     assert len(_lines(cli("docs", "export"))) == 2
 
 
 def test_other_commands_say_what_they_did(cli: Cli, folder: Callable[..., Path]) -> None:
-    """Commands without a table say in one line what they did."""
     root = folder({"a.txt": "One.", "b.txt": "Two."})
     cli("ingest", root)
     assert _lines(cli("docs", "delete", "a.txt")) == ["Documents removed: 1."]
@@ -199,7 +191,6 @@ def test_sizes(number: float, shown: str) -> None:
 def test_watching_takes_in_changes_until_it_is_stopped(
     cli: Cli, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """--watch prints a report for each change, and ends at Ctrl-C."""
     root = folder({"a.txt": "One."})
     pauses: list[Any] = []
 
@@ -220,7 +211,6 @@ def test_watching_takes_in_changes_until_it_is_stopped(
 def test_watching_outlives_what_passes(
     cli: Cli, library: Path, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another writer, and a folder that is away for a moment, are said once and waited for."""
     root = folder({"a.txt": "One."})
     away = root.with_name("away")
     locks = ExitStack()
@@ -250,7 +240,6 @@ def test_watching_outlives_what_passes(
 
 
 def test_weights_of_the_subspace_are_said_by_length() -> None:
-    """They come in the order of the lengths, however JSON has sorted their names."""
     calibration = {"safe": False, "documents": 500, "weights": {"16": 1.2, "4": 0.98, "8": 1.4}}
     said = "0.98 at 4, 1.4 at 8, 1.2 at 16 words, learned from 500 documents"
     assert semantic_weight(calibration) == said

@@ -40,7 +40,6 @@ def _cosine(library: Path, first: str, second: str) -> float:
 def test_pairs_bring_together_and_part(
     cli: Cli, shelf: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    """Documents that must be together come nearer, those that cannot go apart."""
     options = ("--dims", "4", *words)
     assert cli("index", *options).exit_code == 0
     with lpisearch.open(shelf) as opened:
@@ -58,7 +57,6 @@ def test_pairs_bring_together_and_part(
 def test_an_index_remembers_its_pairs(
     cli: Cli, ids: list[str], library: Path, tmp_path: Path
 ) -> None:
-    """They are kept with the index, by the ids of the documents."""
     file = tmp_path / "pairs.txt"
     file.write_text(f"must {ids[0]} {ids[1]}\ncannot {ids[0]} {ids[2]}\n", encoding="utf-8")
     assert cli("index", "--pairs", file).exit_code == 0
@@ -83,7 +81,6 @@ def test_an_index_remembers_its_pairs(
 def test_pairs_that_cannot_work_are_refused(
     cli: Cli, ids: list[str], tmp_path: Path, text: str, said: str
 ) -> None:
-    """What is wrong with the file is said, with its line or its documents."""
     file = tmp_path / "pairs.txt"
     file.write_text(text.format(*ids), encoding="utf-8")
     done = cli("index", "--pairs", file)
@@ -94,7 +91,6 @@ def test_pairs_that_cannot_work_are_refused(
 
 @pytest.mark.usefixtures("shelf")
 def test_a_method_without_a_graph_takes_no_pairs(cli: Cli, ids: list[str], tmp_path: Path) -> None:
-    """LSI has nothing that pairs could change."""
     file = tmp_path / "pairs.txt"
     file.write_text(f"must {ids[0]} {ids[1]}", encoding="utf-8")
     done = cli("index", "--method", "lsi", "--pairs", file)
@@ -102,7 +98,6 @@ def test_a_method_without_a_graph_takes_no_pairs(cli: Cli, ids: list[str], tmp_p
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """A missing file, or one that is no text, is a stated error."""
     with pytest.raises(PairsUnreadable, match="no such file"):
         read_pairs(tmp_path / "none.txt")
     file = tmp_path / "pairs.txt"

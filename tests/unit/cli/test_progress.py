@@ -31,14 +31,12 @@ def terminal(patch: pytest.MonkeyPatch) -> Screen:
 
 
 def test_the_pace_of_a_run() -> None:
-    """It has a rate and the time left, as soon as anything is done."""
     assert pace(0, 10, 5.0) == ""
     assert pace(3, 3, 6.0) == "30/min, 0:00 left"
     assert pace(1, 121, 60.0) == "1/min, 2:00:00 left"
 
 
 def test_stages_have_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stage is shown by name, with what is left of the time that was reckoned with."""
     screen = terminal(monkeypatch)
     with stage_line({"linking [neighbours]": 30.0, "projecting": 60.0}) as line:
         line.stage("linking [neighbours]")
@@ -48,7 +46,6 @@ def test_stages_have_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_forecast_learns_from_the_stages_before() -> None:
-    """Stages that took twice what was expected make the rest twice as long; a rate is believed."""
     now = [0.0]
     forecast = Forecast({"counting": 2.0, "linking": 3.0, "placing": 10.0}, lambda: now[0])
     forecast.begin("counting")
@@ -67,7 +64,6 @@ def test_a_forecast_learns_from_the_stages_before() -> None:
 
 
 def test_parts_have_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts are counted; those of an earlier run do not make this one look fast."""
     screen = terminal(monkeypatch)
     with cell_line() as show:
         show("terms", 2, 4)
@@ -77,7 +73,6 @@ def test_parts_have_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where nobody looks, nothing is shown."""
     with stage_line({"projecting": 90.0}) as line, cell_line() as cell:
         line.stage("projecting")
         line.step(1, 2)
@@ -86,7 +81,6 @@ def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_prose_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal no word is cut; values stay beside their names; a long path stays whole."""
     screen = terminal(monkeypatch)
     long = "/a/path/that/is/longer/than/the/terminal/is/wide/by/some/columns"
     note(f"Some documents changed after the index was built and were skipped: {long}")
@@ -105,6 +99,5 @@ def test_prose_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pipe_has_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """What another program reads is not broken."""
     note("word " * 60)
     assert capsys.readouterr().err.count("\n") == 1

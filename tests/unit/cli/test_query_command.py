@@ -31,7 +31,6 @@ def _hits(done: Result) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_hits_as_json(cli: Cli, by: str) -> None:
-    """Each way gives a list of hits with all that is promised, best first."""
     hits = _hits(cli("query", "sourdough leaven", "-k", "5", "--by", by, "--json"))
     assert [hit["rank"] for hit in hits] == [1, 2, 3, 4, 5]
     assert all(set(hit) >= _PROMISED for hit in hits)
@@ -43,7 +42,6 @@ def test_hits_as_json(cli: Cli, by: str) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_marks_are_words_of_the_query(cli: Cli) -> None:
-    """The marked parts of a snippet are forms of the words asked for."""
     hit = _hits(cli("query", "physicians", "-k", "1", "--by", "lexical", "--json"))[0]
     marked = {hit["snippet"][start:end].casefold() for start, end in hit["marks"]}
     assert marked
@@ -52,7 +50,6 @@ def test_marks_are_words_of_the_query(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_filters_and_paging(cli: Cli) -> None:
-    """Filters hold before ranking, and an offset goes on where the page before ended."""
     every = _hits(cli("query", "boat", "-k", "6", "--label", "sailing", "--json"))
     assert len(every) == 6
     assert all(hit["labels"] == ["sailing"] for hit in every)
@@ -63,7 +60,6 @@ def test_filters_and_paging(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_lines_in_a_pipe(cli: Cli) -> None:
-    """Not on a terminal, a hit is a line of tab-separated values below a header."""
     done = cli("query", "sourdough", "-k", "2")
     lines = done.stdout.splitlines()
     assert len(lines) == 3
@@ -72,14 +68,12 @@ def test_lines_in_a_pipe(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_comma_separated_values(cli: Cli) -> None:
-    """`--csv` gives what any reader of CSV reads."""
     rows = list(csv.DictReader(io.StringIO(cli("query", "sourdough", "-k", "2", "--csv").stdout)))
     assert [row["rank"] for row in rows] == ["1", "2"]
 
 
 @pytest.mark.usefixtures("own_sample")
 def test_a_batch_as_a_run(cli: Cli) -> None:
-    """`--queries FILE --trec` gives a run with strictly falling scores, 1,000 deep or all."""
     queries = shipped_folder("sample_corpus") / "queries.jsonl"
     done = cli("query", "--queries", str(queries), "--trec")
     assert done.exit_code == 0
@@ -97,7 +91,6 @@ def test_a_batch_as_a_run(cli: Cli) -> None:
 
 
 def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
-    """Equal scores stay in order for a reader that sorts single-precision numbers."""
     print_run([("q", [("a b", 20.0), ("c", 20.0), ("d", 20.0), ("e", -1.5), ("f", -1.5)])])
     lines = [line.split(" ") for line in capsys.readouterr().out.splitlines()]
     assert [line[2] for line in lines] == ["a%20b", "c", "d", "e", "f"]
@@ -107,7 +100,6 @@ def test_ties_fall_strictly(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
-    """With --fail-if-none nothing found is status 1; without it, and with a hit, it is 0."""
     nothing = tmp_path / "nothing.tsv"
     nothing.write_text("1\tzzyzx\n")
     lexical = ("--by", "lexical")
@@ -121,7 +113,6 @@ def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_hits_newest_first(cli: Cli) -> None:
-    """--sort date puts what is dated last first; a run cannot be sorted so."""
     hits = _hits(cli("query", "bread", "-k", "50", "--sort", "date", "--json"))
     dates = [hit["date"] for hit in hits if hit["date"]]
     assert dates == sorted(dates, reverse=True)
@@ -142,7 +133,6 @@ def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_more_like_this(cli: Cli) -> None:
-    """`--like` alone is a query; with a text it moves it."""
     liked = ["--like", "baking/leaven-by-post.txt"]
     hits = _hits(cli("query", *liked, "-k", "5", "--json"))
     assert {hit["labels"][0] for hit in hits} == {"baking"}
@@ -182,7 +172,6 @@ def test_an_explanation(cli: Cli) -> None:
     ],
 )
 def test_what_cannot_work_is_stated(cli: Cli, words: list[str], status: int, says: str) -> None:
-    """Each mistake has its message and exit status, and no traceback."""
     done = cli("query", *words)
     assert (done.exit_code, done.stdout) == (status, "")
     assert says in done.stderr
@@ -194,7 +183,6 @@ def test_what_cannot_work_is_stated(cli: Cli, words: list[str], status: int, say
     "text", ["", " ", "the of", "zzzzqqqq", "*", "AND", '"multi-agent"', "🎻", "שלום", "a\0b", "-"]
 )
 def test_odd_queries_are_answered(cli: Cli, text: str) -> None:
-    """Whatever is asked, the answer is a list of hits, perhaps an empty one."""
     done = cli("query", "--json", "--", text)
     assert done.exit_code == 0
     assert isinstance(json.loads(done.stdout), list)
@@ -203,7 +191,6 @@ def test_odd_queries_are_answered(cli: Cli, text: str) -> None:
 def test_without_an_index_words_answer(
     library: Path, cli: Cli, folder: Callable[..., Path], ingest: Callable[..., Any]
 ) -> None:
-    """A library without an index answers by words, and says what to type."""
     ingest(folder({"a.txt": "A ship in the harbour.", "b.txt": "Bread."}))
     done = cli("query", "harbours", "--json")
     assert [hit["id"] for hit in json.loads(done.stdout)] == ["a.txt"]
@@ -241,7 +228,6 @@ def _found(done: Result) -> set[str]:
     ],
 )
 def test_a_minus_excludes_anywhere(cli: Cli, words: list[str], left_out: str) -> None:
-    """A -word needs no --, stands first or last, and may begin like an option."""
     every = _found(cli("query", "--json", "report"))
     found = _found(cli("query", "--json", *words))
     assert found == {name for name in every if left_out not in name}
@@ -251,13 +237,11 @@ def test_a_minus_excludes_anywhere(cli: Cli, words: list[str], left_out: str) ->
 @pytest.mark.usefixtures("drafts")
 @pytest.mark.parametrize("words", [["-k", "2"], ["-k2"], ["-k", "2", "--explain"]])
 def test_options_of_one_letter_stay_options(cli: Cli, words: list[str]) -> None:
-    """The letter alone, or with its number, is the option."""
     assert len(_found(cli("query", "report", *words, "--json"))) == 2
 
 
 @pytest.mark.usefixtures("drafts")
 def test_help_and_mistakes_are_as_they_were(cli: Cli) -> None:
-    """-h shows the help, -k needs a number, and an unknown --option is refused."""
     assert "Usage" in cli("query", "-h").stdout
     assert cli("query", "report", "-k").exit_code == 2
     assert cli("query", "report", "-k", "x").exit_code == 2
@@ -266,7 +250,6 @@ def test_help_and_mistakes_are_as_they_were(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("drafts")
 def test_a_misspelled_word_is_answered(cli: Cli) -> None:
-    """The note is on stderr, with the word that was meant."""
     done = cli("query", "kernle", "--json")
     assert json.loads(done.stdout) == []
     assert "“kernle” (did you mean “kernel”?)" in done.stderr
@@ -274,7 +257,6 @@ def test_a_misspelled_word_is_answered(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_the_semantic_weight(cli: Cli) -> None:
-    """The index says what it learned, `status` too; another weight gives another ranking."""
     (found,) = json.loads(cli("status", "--json").stdout)["indexes"]
     calibration = found["calibration"]
     assert not calibration["safe"]
@@ -291,7 +273,6 @@ def test_the_semantic_weight(cli: Cli) -> None:
 def test_notes_show_words_as_they_were_typed(
     cli: Cli, folder: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Neither stems nor pairs of characters are named, but what stands in the question."""
     texts = {f"{n}.txt": f"中文信息检索的方法 第{n}个文档 我们喜欢搜索" for n in range(4)}
     other = str(tmp_path / "chinese.db")
     cli("ingest", folder(texts), "--db", other)

@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 def test_a_passage_is_named_by_page_and_section(
     section: Section | None, page: str, name: str
 ) -> None:
-    """A heading speaks for itself; the other kinds are named."""
     assert section_name(Passage("text", section=section, page=page)) == name
 
 
 def test_a_document_says_how_many_sections_it_has(
     folder: Callable[..., Path], ingest: Callable[..., object], cli: Callable[..., Result]
 ) -> None:
-    """Shown in words, and in JSON each with its offset, kind and name."""
     ingest(folder({"a.md": "# Ships\n\nThey sail.\n\n## Masts\n\nThey stand.", "b.txt": "Plain."}))
     assert "2 headings" in cli("docs", "show", "a.md").stdout
     assert "heading" not in cli("docs", "show", "b.txt").stdout

@@ -16,28 +16,24 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_is_a_command_with_help(name: str) -> None:
-    """What the list names can be imported, and says what it does."""
     command = load(name)
     assert command.name == name
     assert command.help
 
 
 def test_help_lists_every_verb(cli: Callable[..., Any]) -> None:
-    """The help of the program has a line for each verb."""
     printed = cli("--help").stdout
     for name, verb in VERBS.items():
         assert f"  {name.ljust(8)}  {verb.purpose}" in printed
 
 
 def test_a_mistyped_verb_is_guessed(cli: Callable[..., Any]) -> None:
-    """An unknown verb is a usage error that names the nearest."""
     result = cli("evaluat")
     assert result.exit_code == 2
     assert "Did you mean 'evaluate'?" in result.output
 
 
 def test_a_verb_does_not_import_the_others() -> None:
-    """The help of the program and of one verb leave all others alone."""
     code = (
         "import sys\nfrom lpisearch.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"

@@ -65,7 +65,6 @@ def _named_files() -> Iterator[str]:
 
 
 def test_every_verb_that_names_a_file_is_known_here() -> None:
-    """What a new verb writes is looked at by the tests below, or known to be read."""
     named = set(_named_files())
     assert {name for name in named if name not in _READ} == set(_WRITTEN)
 
@@ -92,7 +91,6 @@ def precious(shelf: Path, cli: Cli, tmp_path: Path) -> dict[str, Path]:
 def test_no_file_of_another_kind_is_replaced(
     cli: Cli, precious: dict[str, Path], verb: str
 ) -> None:
-    """Each is refused with a next step, and stays byte for byte."""
     for path in precious.values():
         before = path.read_bytes()
         done = cli(*_WRITTEN[verb], path)
@@ -106,7 +104,6 @@ def test_no_file_of_another_kind_is_replaced(
 def test_no_page_of_others_is_replaced(
     cli: Cli, precious: dict[str, Path], tmp_path: Path, verb: str
 ) -> None:
-    """A folder with a page of others is refused before anything is measured."""
     page = tmp_path / "site" / "index.html"
     page.parent.mkdir()
     page.write_bytes(precious["page.html"].read_bytes())
@@ -117,7 +114,6 @@ def test_no_page_of_others_is_replaced(
 
 
 def test_a_table_of_others_is_not_replaced(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    """In a folder without a page, files that a report would write are not its own either."""
     assert shelf.exists()
     table = tmp_path / "site" / "similarity.csv"
     table.parent.mkdir()
@@ -133,7 +129,6 @@ def test_a_table_of_others_is_not_replaced(cli: Cli, shelf: Path, tmp_path: Path
 
 
 def test_force_replaces_all_but_the_library_itself(cli: Cli, precious: dict[str, Path]) -> None:
-    """With --force an export replaces a file; the library that it reads it never replaces."""
     essay, library = precious["essay.txt"], precious["library"]
     assert cli("docs", "export", essay, "--force").exit_code == 0
     assert essay.read_bytes().startswith(b'{"id": ')
@@ -149,7 +144,6 @@ def test_force_replaces_all_but_the_library_itself(cli: Cli, precious: dict[str,
 
 @pytest.mark.parametrize("name", ["shelf.db-wal", "shelf.db.lock", "lpisearch.toml", "*/new"])
 def test_no_verb_takes_a_place_of_the_library(cli: Cli, shelf: Path, name: str) -> None:
-    """What SQLite, the lock and the settings will be called is no name for an export or a copy."""
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
     folder = shelf.with_suffix(".index")
     name = name.replace("shelf.db", shelf.name).replace("*", folder.name)
@@ -162,7 +156,6 @@ def test_no_verb_takes_a_place_of_the_library(cli: Cli, shelf: Path, name: str) 
 
 
 def test_an_empty_export_is_replaced(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    """An export of no documents is a file of the kind, too."""
     assert shelf.exists()
     target = tmp_path / "export.jsonl"
     for label, lines in (("none", 0), ("sea", 10)):
@@ -172,7 +165,6 @@ def test_an_empty_export_is_replaced(cli: Cli, shelf: Path, tmp_path: Path) -> N
 
 @pytest.mark.skipif(os.name == "nt", reason="rights are other there")
 def test_nothing_is_more_open_than_the_library(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    """Copies, exports, reports and the folder of indexes of a private library are private."""
     shelf.chmod(0o600)
     before = set(tmp_path.rglob("*"))
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
@@ -188,7 +180,6 @@ def test_nothing_is_more_open_than_the_library(cli: Cli, shelf: Path, tmp_path: 
 
 
 def test_a_planted_link_is_not_followed(cli: Cli, shelf: Path, tmp_path: Path) -> None:
-    """Whatever names a backup may have used for now, a link there is left alone."""
     assert shelf.exists()
     precious = tmp_path / "precious"
     precious.write_bytes(b"precious")

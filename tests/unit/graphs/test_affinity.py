@@ -17,7 +17,6 @@ def mixed() -> Affinity:
 
 
 def test_product_degrees_and_array_agree() -> None:
-    """Products and degrees are those of the full matrix that is never formed."""
     W = mixed()
     full = W.toarray()
     block = np.arange(12.0).reshape(6, 2)
@@ -27,14 +26,12 @@ def test_product_degrees_and_array_agree() -> None:
 
 
 def test_components_count_links_to_others_only() -> None:
-    """A document whose one edge leads to itself is isolated, like one without edges."""
     W = mixed()
     assert W.component_labels.tolist() == [0, 0, 1, 1, -1, -1]
     assert (W.n_components, W.n_isolated) == (2, 2)
 
 
 def test_dense_factor_serves() -> None:
-    """The factor may be a full matrix."""
     factor = np.random.default_rng(0).random((5, 3))
     W = Affinity(factor=factor)
     np.testing.assert_allclose(W.toarray(), factor @ factor.T)
@@ -43,7 +40,6 @@ def test_dense_factor_serves() -> None:
 
 
 def test_needs_one_part() -> None:
-    """An affinity of nothing is an error."""
     with pytest.raises(ValueError, match="needs edges or a factor"):
         Affinity()
 

@@ -28,7 +28,6 @@ def test_same_label_weights() -> None:
 
 
 def test_several_labels_are_shared_out() -> None:
-    """A document with two labels belongs half to each."""
     shares, names = memberships([["b", "a"], "a", None, ("b",), [], "b"], 6)
     assert names == ["a", "b"]
     expected = np.array([[0.5, 0.5], [1, 0], [0, 0], [0, 1], [0, 0], [0, 1]])
@@ -37,20 +36,17 @@ def test_several_labels_are_shared_out() -> None:
 
 @pytest.mark.parametrize("nothing", [None, "", -1, float("nan"), np.nan, [], (), [None, ""]])
 def test_what_counts_as_unlabelled(nothing: Any) -> None:
-    """None, the empty string, -1, NaN and collections of nothing are no label."""
     shares, names = memberships([nothing, "a"], 2)
     assert names == ["a"]
     np.testing.assert_array_equal(shares.toarray(), [[0], [1]])
 
 
 def test_zero_is_a_label() -> None:
-    """The number 0 is a class like any other, from a list or an array."""
     assert memberships([0, 1, -1], 3)[1] == [0, 1]
     assert memberships(np.array([0, 1, -1]), 3)[1] == [0, 1]  # type: ignore[arg-type]  # as users do
 
 
 def test_labels_must_be_there() -> None:
-    """Without labels, or without one that says something, the graph is refused."""
     for labels, reason in ((None, "there are none"), (["", None], "No document has a label")):
         with pytest.raises(ValueError, match=reason):
             memberships(labels, 2)
@@ -59,7 +55,6 @@ def test_labels_must_be_there() -> None:
 
 
 def test_blend_joins_by_label_where_it_is_known() -> None:
-    """Labelled pairs count by class alone; a pair with an unlabelled end counts by nearness."""
     y = ["a", "b", None, "a", None, ""]
     options = GraphOptions(n_neighbors=3)
     W, near = blend(X, y, options).toarray(), nearest(X, None, options).toarray()
@@ -73,6 +68,5 @@ def test_blend_joins_by_label_where_it_is_known() -> None:
 
 
 def test_complete_is_all_inner_products() -> None:
-    """The complete graph is X Xᵀ, kept as X."""
     np.testing.assert_allclose(complete(X).toarray(), X @ X.T)
     np.testing.assert_allclose(complete(X).degrees, (X @ X.T).sum(axis=1))

@@ -35,36 +35,30 @@ def copies(
 
 
 def test_a_document_joins_the_earlier_one_that_it_is_near() -> None:
-    """A cosine of at least ½ joins, a smaller one does not."""
     X = documents([{0: 1, 1: 1}, {5: 1}, {0: 1, 1: 0.8}, {0: 1, 7: 3}])
     assert near_duplicate_groups(X).tolist() == [0, 1, 0, 2]
 
 
 def test_the_nearest_of_two_leaders_is_joined() -> None:
-    """Between two that lead, the cosine decides."""
     X = documents([{0: 1}, {1: 1}, {0: 1, 1: 1.2}])
     assert near_duplicate_groups(X).tolist() == [0, 1, 1]
 
 
 def test_the_least_cosine_is_an_option() -> None:
-    """A higher bound leaves more groups."""
     X = documents([{0: 1, 1: 1}, {0: 1, 1: 0.5}])
     assert near_duplicate_groups(X, 0.9).tolist() == [0, 0]
     assert near_duplicate_groups(X, 0.99).tolist() == [0, 1]
 
 
 def test_documents_without_a_term_are_groups_of_their_own() -> None:
-    """Nothing is near an empty document, not even another."""
     assert near_duplicate_groups(documents([{}, {}, {0: 1}])).tolist() == [0, 1, 2]
 
 
 def test_no_documents_have_no_groups() -> None:
-    """A matrix without rows is in order."""
     assert near_duplicate_groups(documents([])).tolist() == []
 
 
 def test_copies_are_found_among_many_documents() -> None:
-    """Each original and its copies are one group, and no two originals are."""
     X, which = copies(300, 4)
     groups = near_duplicate_groups(X)
     pairs = set(zip(groups.tolist(), which.tolist(), strict=True))
@@ -72,13 +66,11 @@ def test_copies_are_found_among_many_documents() -> None:
 
 
 def test_groups_larger_than_a_list_stay_together() -> None:
-    """Copies beyond the end of every list still join their group."""
     X, which = copies(3, 4 * LIST_LENGTH)
     assert len(np.unique(near_duplicate_groups(X))) == len(np.unique(which))
 
 
 def test_groups_are_numbered_as_their_leaders_come() -> None:
-    """The first document of each group has a higher number than the groups before it."""
     X, _ = copies(20, 3, seed=1)
     groups = near_duplicate_groups(X)
     firsts = [groups.tolist().index(group) for group in range(groups.max() + 1)]

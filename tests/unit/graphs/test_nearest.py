@@ -42,7 +42,6 @@ def nearest_by_sorting(X: Any, p: int) -> Any:
     n=st.integers(2, 90), n_terms=st.integers(1, 60), p=st.integers(1, 20), seed=st.integers(0, 99)
 )
 def test_edges_are_the_nearest_pairs(n: int, n_terms: int, p: int, seed: int) -> None:
-    """Every pair nearer than the p-th of either end is an edge, and no pair farther than both."""
     X = documents(n, n_terms, seed)
     product = cosines(X)
     found = nearest(sparse.csr_array(X), options=GraphOptions(n_neighbors=p)).toarray()
@@ -55,14 +54,12 @@ def test_edges_are_the_nearest_pairs(n: int, n_terms: int, p: int, seed: int) ->
 
 
 def test_finds_the_nearest_of_many() -> None:
-    """Beyond one block of rows and many groups of columns it is exact, too."""
     X = documents(1500, 400, rate=0.05)
     found = nearest(sparse.csr_array(X), options=GraphOptions(n_neighbors=7)).toarray()
     np.testing.assert_allclose(found, nearest_by_sorting(X, 7), atol=1e-12)
 
 
 def test_dense_rows_take_the_same_way() -> None:
-    """A full matrix of float32 has the graph of its sparse twin."""
     X = documents(200, 50, rate=1.0).astype(np.float32)
     dense, thin = nearest(X), nearest(sparse.csr_array(X))
     np.testing.assert_allclose(dense.toarray(), thin.toarray(), atol=1e-6)
@@ -71,7 +68,6 @@ def test_dense_rows_take_the_same_way() -> None:
 
 
 def test_unsorted_rows_are_understood() -> None:
-    """Terms of a row may come in any order."""
     X = sparse.csr_array(documents(100, 40))
     backwards = X.copy()
     for low, high in zip(X.indptr[:-1], X.indptr[1:], strict=True):
@@ -82,14 +78,12 @@ def test_unsorted_rows_are_understood() -> None:
 
 
 def test_rows_of_any_length_are_brought_to_one() -> None:
-    """Cosines do not depend on how long a document is."""
     X = documents(50, 30)
     scaled = X * np.arange(1, 51)[:, np.newaxis]
     np.testing.assert_allclose(nearest(scaled).toarray(), nearest(X).toarray(), atol=1e-12)
 
 
 def test_hand_made_graph() -> None:
-    """Each names its one nearest; the edge holds for both, and nobody is its own neighbour."""
     X = np.array([[1.0, 0, 0], [0.8, 0.6, 0], [0, 1, 0], [0, 0, 1]])
     W = nearest(X, options=GraphOptions(n_neighbors=1))
     expected = np.zeros((4, 4))
@@ -110,7 +104,6 @@ def test_edge_weights() -> None:
 
 
 def test_copies_beyond_p_keep_p_neighbours() -> None:
-    """Among many copies of a text nobody names itself, and no row names more than p."""
     X = np.vstack([np.tile([1.0, 2, 0], (40, 1)), [[0, 1.0, 1]]])
     W = nearest(X, options=GraphOptions(n_neighbors=3))
     assert W.edges is not None
@@ -119,7 +112,6 @@ def test_copies_beyond_p_keep_p_neighbours() -> None:
 
 
 def test_ball_holds_all_within_its_radius() -> None:
-    """The ε-ball graph has an edge where unit rows are nearer than ε, and only there."""
     X = documents(300, 60)
     product = cosines(X)
     distances = np.sqrt(2 - 2 * product)
@@ -134,7 +126,6 @@ def test_ball_holds_all_within_its_radius() -> None:
     p=st.integers(0, 12),
 )
 def test_largest_finds_the_largest(values: list[float], p: int) -> None:
-    """The p largest values are found, ties taken either way."""
     row = np.array([values])
     p = min(p, len(values))
     found = np.sort(row[0, largest(row, p)[0]])
@@ -143,7 +134,6 @@ def test_largest_finds_the_largest(values: list[float], p: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_pair_no_edge(n: int) -> None:
-    """None or one document make a graph without edges."""
     W = nearest(sparse.csr_array(np.ones((n, 3))))
     assert W.shape == (n, n)
     assert W.n_components == 0

@@ -17,7 +17,6 @@ _LABELS = (_CHANCE.integers(3, size=30)).tolist()
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_pairs_have_their_weights_and_nothing_else_changes(name: str) -> None:
-    """A pair that must be has weight 1, one that cannot be has 0, in every graph."""
     W = GRAPHS[name].build(_X, _LABELS, GraphOptions(4))
     before = W.toarray()
     near = tuple(np.unravel_index(np.triu(before, 1).argmax(), before.shape))
@@ -31,7 +30,6 @@ def test_pairs_have_their_weights_and_nothing_else_changes(name: str) -> None:
 
 
 def test_neighbours_are_counted_anew() -> None:
-    """A document whose only neighbour is taken away is isolated, one that gets one is not."""
     edges = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0.0]]))
     W = with_pairs(Affinity(edges=edges), Pairs.of([(2, 3)], [(1, 0)]))
     assert W.n_isolated == 2
@@ -39,7 +37,6 @@ def test_neighbours_are_counted_anew() -> None:
 
 
 def test_a_contradiction_is_found_along_the_way() -> None:
-    """What must be together by way of others cannot be apart."""
     pairs = Pairs.of([(0, 1), (1, 2), (3, 4)], [(2, 3), (0, 2)])
     assert first_contradiction(pairs, 5) == (0, 2)
     assert first_contradiction(Pairs.of([(0, 1)], [(1, 2)]), 5) is None
@@ -48,7 +45,6 @@ def test_a_contradiction_is_found_along_the_way() -> None:
 
 
 def test_rows_among_others() -> None:
-    """Pairs are renumbered for some of the documents."""
     pairs = Pairs.of([(7, 3)], [(3, 9)])
     rows = np.array([1, 3, 7, 9])
     np.testing.assert_array_equal(pairs.rows, [3, 7, 9])

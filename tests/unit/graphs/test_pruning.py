@@ -25,7 +25,6 @@ def documents(n: int) -> sparse.csr_array:
 
 
 def test_few_documents_have_their_exact_neighbours() -> None:
-    """Where no list is cut, nothing is missed."""
     X = sparse.csr_array(unit_rows(np.random.default_rng(0).random((40, 10))))
     options = GraphOptions(n_neighbors=5)
     np.testing.assert_allclose(
@@ -34,7 +33,6 @@ def test_few_documents_have_their_exact_neighbours() -> None:
 
 
 def test_of_many_documents_nearly_all_of_the_weight_stays() -> None:
-    """Cut lists miss some neighbours, of which few are near."""
     X = documents(6000)
     found = recall(X, pruned(X), 15, seed=0)
     assert 0.8 < found.edges < 1
@@ -43,7 +41,6 @@ def test_of_many_documents_nearly_all_of_the_weight_stays() -> None:
 
 
 def test_the_nearest_of_very_many_are_those_of_the_pruned_graph() -> None:
-    """Beyond the stated number the exact search gives way."""
     X = documents(500)
     few = nearest(X, None, GraphOptions(exact_documents=499))
     np.testing.assert_array_equal(few.toarray(), pruned(X).toarray())
@@ -52,19 +49,16 @@ def test_the_nearest_of_very_many_are_those_of_the_pruned_graph() -> None:
 
 
 def test_recall_needs_edges() -> None:
-    """A graph that is a factor alone has none to compare."""
     with pytest.raises(ValueError, match="no edges"):
         recall(np.eye(3), Affinity(factor=np.eye(3)), 2, seed=0)
 
 
 def test_recall_of_documents_that_are_near_nobody_is_whole() -> None:
-    """Nothing to find is nothing missed."""
     X = sparse.csr_array(np.eye(4))
     assert recall(X, nearest(X), 2, seed=0).edges == 1
 
 
 def test_the_strongest_entries_of_each_row_stay() -> None:
-    """Of equal ones, the earlier columns; rows beyond one block, too."""
     X = sparse.csr_array(np.tile([[3.0, 1, 2, 2], [0, 0, 5, 0]], (5000, 1)))
     kept = strongest_entries(X, 2).toarray()
     np.testing.assert_array_equal(kept[-2:], [[3, 0, 2, 0], [0, 0, 5, 0]])
@@ -72,6 +66,5 @@ def test_the_strongest_entries_of_each_row_stay() -> None:
 
 
 def test_the_first_entries_of_each_row_stay() -> None:
-    """By column, whatever their weights."""
     X = sparse.csr_array(np.array([[0, 1.0, 5, 9], [4, 0, 0, 0]]))
     np.testing.assert_array_equal(first_entries(X, 2).toarray(), [[0, 1, 5, 0], [4, 0, 0, 0]])

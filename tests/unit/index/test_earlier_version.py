@@ -43,7 +43,6 @@ def _states(library: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_it_answers_as_it_did(earlier: Path) -> None:
-    """The documents nearest to a query have the cosines that 0.1 gave them."""
     with lpisearch.open(earlier) as library:
         answer = library.search("ship at sea", k=3, by="semantic")
         told = library.classify("ship and sail", k=1)
@@ -56,7 +55,6 @@ def test_it_answers_as_it_did(earlier: Path) -> None:
 
 
 def test_what_it_was_asked_for_is_known(earlier: Path) -> None:
-    """Both indexes are in step with the documents, and name the commands that built them."""
     states = _states(earlier)
     assert {name: each["state"] for name, each in states.items()} == {
         "default": "ready",
@@ -82,7 +80,6 @@ def test_it_grows(earlier: Path, put: Callable[..., Any]) -> None:
 
 
 def test_it_is_built_anew(earlier: Path, cli: Callable[..., Result]) -> None:
-    """The commands that `status` names build indexes of this version over the same documents."""
     for state in _states(earlier).values():
         done = cli(*render_message(state["rebuild_command"]).split()[1:])
         assert done.exit_code == 0, done.stderr

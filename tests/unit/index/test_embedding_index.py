@@ -41,7 +41,6 @@ def stored_tokens(sql: Callable[..., list[Any]], row: int) -> str:
 def test_an_index_places_its_documents_again_where_they_are(
     built: Callable[..., Path], sql: Callable[..., list[Any]], method: str
 ) -> None:
-    """What is stored is enough to place: fitted documents come to lie at their vectors."""
     index = open_index(built(method, dims=4))
     assert index.manifest.placement == EMBEDDINGS[method].placement
     assert not index.is_linear
@@ -56,7 +55,6 @@ def test_an_index_places_its_documents_again_where_they_are(
 def test_a_query_lies_where_a_document_with_its_words_does(
     built: Callable[..., Path], method: str
 ) -> None:
-    """The way of a query, without SciPy, gives the place that the way of documents gives."""
     index = open_index(built(method, dims=4))
     engine = Engine(index)
     for words in ("ship boat", "moon", "violin letter letter", "unheard of"):
@@ -66,7 +64,6 @@ def test_a_query_lies_where_a_document_with_its_words_does(
 
 @every_embedding
 def test_queries_find_their_topic(built: Callable[..., Path], method: str) -> None:
-    """By meaning alone and fused, and by a document, what comes first is of the topic asked for."""
     library = built(method, dims=4)
     for by in ("semantic", "hybrid"):
         hits = run_search(library, "ship anchor tide", SearchOptions(by=by, k=5)).hits
@@ -79,7 +76,6 @@ def test_queries_find_their_topic(built: Callable[..., Path], method: str) -> No
 def test_a_document_without_the_words_shows_its_nearest_passage(
     built: Callable[..., Path], put: Callable[..., Any], method: str
 ) -> None:
-    """A hit by meaning alone shows a part of its text, and marks no word of it."""
     library = built(method, dims=4)
     put([{"id": "new", "text": "letter paper " * 20 + "harbour boat mast rope cargo " * 12}], "new")
     hits = run_search(library, "anchor tide", SearchOptions(by="semantic", k=50)).hits
@@ -92,7 +88,6 @@ def test_a_document_without_the_words_shows_its_nearest_passage(
 def test_new_documents_are_placed_by_the_rule(
     built: Callable[..., Path], put: Callable[..., Any], method: str
 ) -> None:
-    """After an ingest a new document lies near its like; the others stay, the rule as well."""
     library = built(method, dims=4)
     before = open_index(library)
     new = [
@@ -114,7 +109,6 @@ def test_new_documents_are_placed_by_the_rule(
 
 @every_embedding
 def test_topics_and_labels(built: Callable[..., Path], method: str) -> None:
-    """Clusters agree with the labels, and labels are found, whatever the map."""
     library = built(method, dims=4)
     report = find_topics(library, TopicOptions(4))
     assert report.purity is not None
@@ -126,7 +120,6 @@ def test_topics_and_labels(built: Callable[..., Path], method: str) -> None:
 
 @every_embedding
 def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> None:
-    """There is no exact explanation; the error says so, and what to do."""
     library = built(method, dims=4)
     with pytest.raises(SubspaceError) as raised:
         run_search(library, "ship", SearchOptions(explain=True))
@@ -138,7 +131,6 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
 
 @every_embedding
 def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> None:
-    """Built twice, an index has the same arrays."""
     library = built(method)
     first = {name: np.array(array) for name, array in open_index(library).arrays.items()}
     build_index(library, IndexOptions(method=method, neighbours=5))
@@ -150,7 +142,6 @@ def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> 
 
 @every_embedding
 def test_a_query_imports_no_heavy_library(built: Callable[..., Path], method: str) -> None:
-    """SciPy, scikit-learn and Alembic stay out of the way of a query."""
     code = (
         "import sys, lpisearch; "
         f"hit = lpisearch.open({str(built(method, dims=4))!r}).search('ship')[0]; "
@@ -160,7 +151,6 @@ def test_a_query_imports_no_heavy_library(built: Callable[..., Path], method: st
 
 
 def test_options_that_a_method_has_not_are_refused(shelf: Path) -> None:
-    """Eigenmaps have no α; only methods with a graph take notice of labels."""
     with pytest.raises(BadOption, match="eigenmaps does not use alpha"):
         build_index(shelf, IndexOptions(method="eigenmaps", alpha=1.0))
     with pytest.raises(BadOption, match="did you mean eigenmaps"):
@@ -187,5 +177,4 @@ def test_options_that_a_method_has_not_are_refused(shelf: Path) -> None:
     ],
 )
 def test_how_many_dimensions_a_method_gets(method: str, n: int, dims: int | str) -> None:
-    """Chosen by the method; else 150, or a tenth of the documents where they are topics."""
     assert CATALOGUE[method].usual_dimensions(n) == dims

@@ -49,7 +49,6 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_what_is_published_is_opened_bit_by_bit(published: Path) -> None:
-    """Every array and every fact of the manifest comes back as it went in."""
     opened, arrays = store.open_folder(published)
     assert replace(opened, arrays={}) == manifest()
     assert set(arrays) == set(ARRAYS)
@@ -59,7 +58,6 @@ def test_what_is_published_is_opened_bit_by_bit(published: Path) -> None:
 
 
 def test_arrays_are_mapped_not_read(published: Path) -> None:
-    """Opening an index does not copy its arrays into memory, and they cannot be changed."""
     _, arrays = store.open_folder(published)
     assert isinstance(arrays["vectors"], np.memmap)
     with pytest.raises(ValueError, match="read-only"):
@@ -67,7 +65,6 @@ def test_arrays_are_mapped_not_read(published: Path) -> None:
 
 
 def test_nothing_but_the_folder_is_left(published: Path) -> None:
-    """No temporary folder stays behind."""
     assert [path.name for path in published.parent.iterdir()] == [published.name]
 
 
@@ -80,7 +77,6 @@ def test_equal_indexes_have_equal_names(tmp_path: Path) -> None:
 
 
 def test_unchanged_arrays_are_taken_from_the_version_before(published: Path) -> None:
-    """What does not change is linked, and is checked like the rest."""
     kept = {"terms": published / "terms.npy"}
     rest = {name: array for name, array in ARRAYS.items() if name != "terms"}
     newer = store.publish(published.parent, manifest(fingerprint="def"), rest, kept)
@@ -91,7 +87,6 @@ def test_unchanged_arrays_are_taken_from_the_version_before(published: Path) -> 
 
 @pytest.mark.parametrize("name", [*(f"{name}.npy" for name in ARRAYS), MANIFEST_FILE])
 def test_a_missing_file_is_stated(published: Path, name: str) -> None:
-    """The message names the file and the command that builds the index anew."""
     (published / name).unlink()
     with pytest.raises(IndexDamaged, match=name) as caught:
         store.open_folder(published)
@@ -101,7 +96,6 @@ def test_a_missing_file_is_stated(published: Path, name: str) -> None:
 @pytest.mark.parametrize("at", [0, 60, 130, -1])
 @pytest.mark.parametrize("name", ARRAYS)
 def test_one_flipped_byte_is_noticed(published: Path, name: str, at: int) -> None:
-    """No byte of any array can change unseen, be it in the header or in the data."""
     path = published / f"{name}.npy"
     data = bytearray(path.read_bytes())
     data[at] ^= 1
@@ -111,7 +105,6 @@ def test_one_flipped_byte_is_noticed(published: Path, name: str, at: int) -> Non
 
 
 def test_a_truncated_array_is_noticed(published: Path) -> None:
-    """A file cut short is refused, even when sums are not compared."""
     path = published / "vectors.npy"
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(IndexDamaged, match=r"vectors\.npy"):
@@ -121,21 +114,18 @@ def test_a_truncated_array_is_noticed(published: Path) -> None:
 
 
 def test_a_missing_folder_is_stated(tmp_path: Path) -> None:
-    """The message names the folder."""
     with pytest.raises(IndexDamaged, match="nowhere"):
         store.open_folder(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1}', '{"format": 1, "x": 2}'])
 def test_a_broken_manifest_is_stated(published: Path, text: str) -> None:
-    """Whatever stands in the manifest, the error is ours."""
     (published / MANIFEST_FILE).write_text(text)
     with pytest.raises(IndexDamaged, match=re.escape(MANIFEST_FILE)):
         store.open_folder(published)
 
 
 def test_a_newer_format_is_refused(published: Path) -> None:
-    """A folder of a later program is not guessed at."""
     values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": FORMAT + 1}
     (published / MANIFEST_FILE).write_text(json.dumps(values))
     with pytest.raises(IndexTooNew, match="newer lpisearch"):
@@ -143,7 +133,6 @@ def test_a_newer_format_is_refused(published: Path) -> None:
 
 
 def test_an_index_of_a_shard_is_to_be_built_anew(published: Path) -> None:
-    """One part of a library was indexed by what all parts have, which is not known any more."""
     values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": FORMAT}
     (published / MANIFEST_FILE).write_text(json.dumps(values))
     with pytest.raises(IndexOutdated, match="other shards"):
@@ -151,7 +140,6 @@ def test_an_index_of_a_shard_is_to_be_built_anew(published: Path) -> None:
 
 
 def test_a_linear_map_is_written_so_that_an_earlier_program_can_read_it(published: Path) -> None:
-    """The format rises only for what the first one cannot say."""
     values = json.loads((published / MANIFEST_FILE).read_text())
     assert values["format"] == 1
     assert "placement" not in values
@@ -160,7 +148,6 @@ def test_a_linear_map_is_written_so_that_an_earlier_program_can_read_it(publishe
 
 
 def test_a_rule_of_placing_comes_back(tmp_path: Path) -> None:
-    """Without a linear map, the manifest says by which rule documents are placed."""
     folder = store.publish(tmp_path, manifest(placement="nystrom"), ARRAYS)
     assert json.loads((folder / MANIFEST_FILE).read_text())["format"] == 2
     opened, _ = store.open_folder(folder)
@@ -169,7 +156,6 @@ def test_a_rule_of_placing_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rule", ["magic", 7, ["nystrom"], None])
 def test_an_unknown_rule_is_of_a_later_program(tmp_path: Path, rule: Any) -> None:
-    """Documents are not placed by a rule that this program does not have."""
     folder = store.publish(tmp_path, manifest(placement=rule or "later"), ARRAYS)
     values = json.loads((folder / MANIFEST_FILE).read_text())
     (folder / MANIFEST_FILE).write_text(json.dumps(values | {"placement": rule}))
@@ -178,14 +164,12 @@ def test_an_unknown_rule_is_of_a_later_program(tmp_path: Path, rule: Any) -> Non
 
 
 def test_a_pickle_is_never_loaded(tmp_path: Path) -> None:
-    """An array of objects, which NumPy would unpickle, cannot be written or opened."""
     with pytest.raises(ValueError, match=r"[Oo]bject"):
         store.publish(tmp_path, manifest(), {"vectors": np.array([{}], object)})
     assert not list(tmp_path.glob("default-*"))
 
 
 def test_a_folder_that_cannot_be_written_is_stated(tmp_path: Path) -> None:
-    """A file where the folder should be is an error of ours; nothing else changes."""
     (tmp_path / "library.index").write_text("in the way")
     with pytest.raises(IndexUnwritable, match=r"library\.index"):
         store.publish(tmp_path / "library.index", manifest(), ARRAYS)
@@ -194,8 +178,6 @@ def test_a_folder_that_cannot_be_written_is_stated(tmp_path: Path) -> None:
 def test_an_error_while_writing_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk fills up half-way, neither a folder nor a part of one is left."""
-
     def full(*_values: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -206,7 +188,6 @@ def test_an_error_while_writing_leaves_nothing(
 
 
 def test_sweeping_removes_what_is_not_in_use(published: Path) -> None:
-    """Old versions and the remains of a kill go; the folder in use and all else stays."""
     parent = published.parent
     for name in (".partial-0123456789ab", "default-0123456789ab", "photos", "default-old"):
         (parent / name).mkdir()
@@ -218,7 +199,6 @@ def test_sweeping_removes_what_is_not_in_use(published: Path) -> None:
 
 
 def test_publishing_again_leaves_a_sound_folder_alone(published: Path) -> None:
-    """An equal index may be in use: at no moment is its folder away."""
     before = os.stat(published).st_ino  # noqa: PTH116
     store.publish(published.parent, manifest(), ARRAYS)
     assert os.stat(published).st_ino == before  # noqa: PTH116
@@ -229,7 +209,6 @@ def test_publishing_again_leaves_a_sound_folder_alone(published: Path) -> None:
 
 @pytest.mark.parametrize("at", [0, 20, 200, 500, 900, -3])
 def test_one_flipped_byte_of_the_manifest_is_noticed(published: Path, at: int) -> None:
-    """A parameter that changed would give wrong answers: it is refused like an array."""
     data = bytearray((published / MANIFEST_FILE).read_bytes())
     data[at] ^= 1
     (published / MANIFEST_FILE).write_bytes(data)
@@ -238,7 +217,6 @@ def test_one_flipped_byte_of_the_manifest_is_noticed(published: Path, at: int) -
 
 
 def test_a_damaged_array_is_noticed_by_its_size(published: Path) -> None:
-    """Without reading arrays, one that is missing, cut short or no file is noticed."""
     path = published / "vectors.npy"
     whole = path.read_bytes()
     check_sizes(published, Manifest.read(published))
@@ -255,7 +233,6 @@ def test_a_damaged_array_is_noticed_by_its_size(published: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{", b"nothing"])
 def test_what_is_no_array_is_refused(published: Path, content: bytes) -> None:
-    """Whatever is in the file of an array, the error is ours, even if sums are not compared."""
     path = published / "vectors.npy"
     path.write_bytes(content.ljust(path.stat().st_size, b"\0"))
     with pytest.raises(IndexDamaged, match=r"vectors\.npy"):
@@ -263,14 +240,12 @@ def test_what_is_no_array_is_refused(published: Path, content: bytes) -> None:
 
 
 def test_an_index_without_documents_comes_back(tmp_path: Path) -> None:
-    """Arrays without rows are stored and mapped like others."""
     empty = {"vectors": np.zeros((0, 3), np.float32)}
     _, arrays = store.open_folder(store.publish(tmp_path, manifest(), empty))
     assert arrays["vectors"].shape == (0, 3)
 
 
 def test_a_file_in_the_way_is_stated_beforehand(tmp_path: Path) -> None:
-    """Whether the folder can be written is known before an index is worked out."""
     store.check_writable(tmp_path / "library.index")
     store.check_writable(tmp_path)
     (tmp_path / "file").write_text("in the way")

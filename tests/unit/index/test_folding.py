@@ -63,7 +63,6 @@ def _projected(index: SubspaceIndex, sql: Callable[..., list[Any]], name: str) -
 def test_new_documents_are_projected_by_the_map(
     shelf: Path, put: Put, sql: Callable[..., list[Any]], placed: Any, method: str
 ) -> None:
-    """After the next ingest a new document lies where the map puts it; the others stay."""
     build_index(shelf, IndexOptions(method=method, dims=6, neighbours=5))
     before = placed()
     new = [
@@ -87,7 +86,6 @@ def test_new_documents_are_projected_by_the_map(
 def test_changed_documents_move_and_deleted_ones_lose_their_place(
     records: Records, put: Put, library: Path, placed: Any, sql: Callable[..., list[Any]]
 ) -> None:
-    """A change is a new place at the next ingest, a deletion or a prune takes the place away."""
     before = placed()
     changed = [
         records[0] | {"text": "star planet moon comet"},
@@ -110,7 +108,6 @@ def test_changed_documents_move_and_deleted_ones_lose_their_place(
 
 @pytest.mark.usefixtures("built")
 def test_what_was_folded_in_is_counted_once(records: Records, put: Put, library: Path) -> None:
-    """A document that changes often counts once, and no more when it is gone."""
     for number in range(3):
         put([records[0] | {"text": f"boat tide number{number}"}, *records[1:]])
         put([{"id": "new", "text": f"boat version{number} of it"}], name="new")
@@ -122,7 +119,6 @@ def test_what_was_folded_in_is_counted_once(records: Records, put: Put, library:
 
 
 def test_the_map_is_linked_not_copied(built: Path, put: Put, library: Path) -> None:
-    """Folding in writes only what changes; the folder before is gone."""
     before = built
     inodes = {name: os.stat(before / f"{name}.npy").st_ino for name in _FIXED}  # noqa: PTH116
     put([{"id": "new", "text": "boat"}], name="new")
@@ -133,7 +129,6 @@ def test_the_map_is_linked_not_copied(built: Path, put: Put, library: Path) -> N
 
 
 def test_nothing_is_written_where_nothing_changed(built: Path, records: Records, put: Put) -> None:
-    """An ingest without changes leaves the folder alone."""
     before = os.stat(built)  # noqa: PTH116
     assert put(records).unchanged == 40
     after = os.stat(built)  # noqa: PTH116
@@ -144,7 +139,6 @@ def test_nothing_is_written_where_nothing_changed(built: Path, records: Records,
 def test_every_document_can_go_and_come_back(
     records: Records, put: Put, library: Path, placed: Any, sound: Callable[..., None]
 ) -> None:
-    """An index may become empty; what comes back is placed as it was, by the same map."""
     before = placed()
     lpisearch.open(library).delete(*before)
     assert put([], name="empty").index_notes == []
@@ -161,7 +155,6 @@ def test_every_document_can_go_and_come_back(
 def test_an_index_of_some_documents_takes_in_only_those(
     put: Put, records: Records, library: Path
 ) -> None:
-    """What does not pass the filter stays out; what no longer passes goes."""
     where = Filter(labels=("sea", "sky"))
     build_index(library, IndexOptions(method="lsi", dims=4, where=where))
     relabelled = [records[0] | {"labels": ["land"]}, *records[1:]]
@@ -178,7 +171,6 @@ def test_an_index_of_some_documents_takes_in_only_those(
 
 @pytest.mark.usefixtures("shelf")
 def test_several_indexes_are_kept_in_step(put: Put, library: Path) -> None:
-    """Each takes in new documents; one that is damaged does not keep the others from it."""
     for name in ("a", "b", "c"):
         folder = build_index(library, IndexOptions(name=name, method="lsi", dims=4)).folder
         if name == "b":
@@ -222,7 +214,6 @@ _DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_a_damaged_index_never_makes_an_ingest_fail(
     built: Path, put: Put, library: Path, sound: Callable[..., None], kind: str
 ) -> None:
-    """The documents go in, the report says what is wrong, and a build mends it."""
     _DAMAGE[kind](built)
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert (report.added, report.failed, len(report.index_notes)) == (1, 0, 1)
@@ -238,7 +229,6 @@ def test_a_damaged_index_never_makes_an_ingest_fail(
 
 @pytest.mark.usefixtures("built")
 def test_tokens_of_another_language_are_not_projected(put: Put, library: Path, placed: Any) -> None:
-    """The vocabulary of the index would not fit them: it says so, and waits for a rebuild."""
     before = placed()
     retokenise(library, "german")
     (index,) = lpisearch.open(library).status()["indexes"]
@@ -255,7 +245,6 @@ def test_tokens_of_another_language_are_not_projected(put: Put, library: Path, p
 def test_a_document_without_tokens_does_not_stop_an_ingest(
     put: Put, library: Path, sql: Callable[..., list[Any]]
 ) -> None:
-    """Tokens that were lost make a row of zeros; `doctor` says how they are mended."""
     put([{"id": "new", "text": "boat"}], name="new")
     sql("UPDATE documents SET content_hash = zeroblob(16) WHERE external_id = 'new'")
     sql("DROP TRIGGER document_tokens_deleted")

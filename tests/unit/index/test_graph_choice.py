@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def test_an_index_learns_from_the_graph_that_was_asked_for(
     shelf: Path, graph: str, labels: str
 ) -> None:
-    """Every graph makes an index that names it; the nearest are what is used without asking."""
     build_index(shelf, IndexOptions(dims=3))
     usual = np.array(open_index(shelf).vectors)
     options = IndexOptions(dims=3, graph=graph, labels=labels, radius=1.38)
@@ -43,7 +42,6 @@ def test_an_index_learns_from_the_graph_that_was_asked_for(
     ],
 )
 def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions, said: str) -> None:
-    """The error says what does not fit, before anything is read."""
     with pytest.raises(BadOption, match=said):
         build_index(shelf, options)
 
@@ -60,7 +58,6 @@ def test_a_graph_that_cannot_work_is_refused(shelf: Path, options: IndexOptions,
 def test_how_much_labels_count_is_said(
     records: list[dict[str, Any]], put: Callable[..., Any], library: Path, strength: str, said: str
 ) -> None:
-    """Where only some documents have labels, a note says how much those count."""
     put([{**each, "labels": each["labels"] * (row % 3)} for row, each in enumerate(records)])
     options = IndexOptions(dims=6, labels="use", settings={"label_strength": strength})
     report = build_index(library, options)

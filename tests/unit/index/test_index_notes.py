@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 def test_an_iteration_that_ended_too_early_is_told(
     folder: Callable[..., Path], library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report names the residual of a method that did not converge; others have no note."""
     texts = {
         f"{n}.txt": f"ship boat sail wind {n} flour oven bread crust {n % 3}" for n in range(9)
     }

@@ -64,7 +64,6 @@ _EVERYTHING = Filter(("sea", "sky"), "s*", "train", "2024", "2025-06", (("path",
 
 @given(_specs)
 def test_any_spec_comes_back_from_json(spec: IndexSpec) -> None:
-    """Written as JSON and read again, it is equal, and so are the options of a build."""
     text = json.dumps(spec.as_dict())
     assert IndexSpec.from_dict(json.loads(text)) == spec
     assert IndexOptions.from_dict(json.loads(text)).spec == spec
@@ -73,7 +72,6 @@ def test_any_spec_comes_back_from_json(spec: IndexSpec) -> None:
 @given(_filters)
 @example(_EVERYTHING)
 def test_any_filter_comes_back_from_its_conditions(where: Filter) -> None:
-    """Said as words KEY=VALUE and read again, it is equal."""
     assert read_conditions(as_conditions(where)) == where
 
 
@@ -82,7 +80,6 @@ def test_any_filter_comes_back_from_its_conditions(where: Filter) -> None:
 def test_the_command_builds_what_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, spec: IndexSpec
 ) -> None:
-    """The program's own parser reads the command that it gives as the same spec."""
     asked: list[IndexSpec] = []
 
     def plan(_library: Path, options: IndexOptions) -> None:
@@ -95,7 +92,6 @@ def test_the_command_builds_what_was_asked_for(
 
 
 def test_what_is_missing_or_unknown_is_passed_over() -> None:
-    """Parameters of an earlier program lack some, those of a later one have more."""
     earlier = {"method": "lsi", "dims": 2, "where": {"labels": ["sea"], "path": ""}}
     expected = IndexSpec(method="lsi", dims=2, where=Filter(labels=("sea",)))
     assert IndexSpec.from_dict(earlier) == expected
@@ -120,7 +116,6 @@ def test_what_is_missing_or_unknown_is_passed_over() -> None:
     )
 )
 def test_what_was_built_comes_back_from_json(built: BuiltIndex) -> None:
-    """Written as JSON and read again, it is equal; what a later program adds is passed over."""
     values = json.loads(json.dumps(built.as_dict()))
     assert BuiltIndex.from_dict(values | {"moon": "full"}) == built
     assert BuiltIndex.from_dict({}) == BuiltIndex()
@@ -157,7 +152,6 @@ def test_an_index_stays_as_narrow_as_it_was_asked_for(
     where: Filter,
     conditions: list[str],
 ) -> None:
-    """It is not behind, names its own command, and an ingest of other documents adds none."""
     words = [word for condition in conditions for word in ("--where", condition)]
     done = cli("index", "--method", "lsi", "--dims", "2", *words, "--json")
     assert done.exit_code == 0, done.stderr
@@ -176,7 +170,6 @@ def test_an_index_stays_as_narrow_as_it_was_asked_for(
 
 
 def test_a_build_takes_options_of_python(dated: Path) -> None:
-    """The whole filter of the options decides which documents take part."""
     where = Filter(since="2024", metadata=(("author", "a"),))
     report = build_index(dated, IndexOptions(method="lsi", dims=2, where=where))
     assert report.documents == 7
@@ -193,12 +186,10 @@ def test_a_build_takes_options_of_python(dated: Path) -> None:
     ],
 )
 def test_conditions_that_say_nothing_are_refused(words: list[str], reason: str) -> None:
-    """A condition without key or value, or one that is given twice, is an error."""
     with pytest.raises(BadOption, match=reason):
         read_conditions(words)
 
 
 def test_a_field_called_like_a_condition_stands_in_quotation_marks() -> None:
-    """Other quotation marks are part of a name."""
     assert read_conditions(['"path"=x', "path=y"]) == Filter(path="y", metadata=(("path", "x"),))
     assert read_conditions(['"path=x']).metadata == (('"path', "x"),)

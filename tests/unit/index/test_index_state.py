@@ -60,7 +60,6 @@ def finding(library: Path) -> Callable[[], Finding]:
 def test_a_new_index_is_ready(
     built: Path, state: Callable[..., Any], finding: Callable[..., Finding]
 ) -> None:
-    """Status has the sizes, the method and how it was made; doctor finds all well."""
     found = state()
     assert (found["name"], found["method"], found["state"]) == ("default", "lsi", "ready")
     assert (found["documents"], found["built_from"], found["dims"]) == (40, 40, 4)
@@ -85,7 +84,6 @@ def test_deleted_documents_leave_it_behind_but_sound(
 
 @pytest.mark.usefixtures("built")
 def test_a_rebuild_is_due_when_many_documents_are_new(put: Put, state: Callable[..., Any]) -> None:
-    """The rule: at least 20, and at least a fifth of those that it was built from."""
     new = [{"id": f"new/{n}", "text": f"boat star cake chord {n}"} for n in range(20)]
     put(new[:19], name="new")
     assert state()["rebuild"] == ""
@@ -113,7 +111,6 @@ _TOKENISER = {"language": "english"}
     ],
 )
 def test_the_rule_for_a_rebuild(built_from: int, folded: int, unknown: float, due: str) -> None:
-    """Many new documents, or many unknown words in at least 20: a tenth above the build's share."""
     from lpisearch.index.format import Manifest
 
     manifest = Manifest(
@@ -148,7 +145,6 @@ _CHEAPLY_SEEN: dict[str, Callable[[Path], object]] = {
 def test_damage_that_status_sees(
     built: Path, state: Callable[..., Any], finding: Callable[..., Finding], kind: str
 ) -> None:
-    """Without reading arrays, `status` says what is wrong; `doctor` says the same."""
     _CHEAPLY_SEEN[kind](built)
     found = state()
     assert found["state"] == "damaged"
@@ -159,7 +155,6 @@ def test_damage_that_status_sees(
 
 
 def test_a_flipped_byte_is_seen_by_doctor(built: Path, finding: Callable[..., Finding]) -> None:
-    """It reads every byte of every array."""
     path = built / "loadings.npy"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -170,7 +165,6 @@ def test_a_flipped_byte_is_seen_by_doctor(built: Path, finding: Callable[..., Fi
 
 @pytest.mark.usefixtures("shelf")
 def test_an_index_of_some_documents_looks_at_those(library: Path, put: Put) -> None:
-    """What does not pass its filter leaves it ready; what does leaves it behind."""
     build_index(library, IndexOptions(method="lsi", dims=4, where=Filter(labels=("sea",))))
     opened = lpisearch.open(library)
     opened.delete("sky/2")
@@ -183,7 +177,6 @@ def test_an_index_of_some_documents_looks_at_those(library: Path, put: Put) -> N
 
 @pytest.mark.usefixtures("built")
 def test_status_needs_no_numbers(library: Path) -> None:
-    """The state of an index is read without NumPy, SciPy or scikit-learn."""
     program = (
         "import sys, lpisearch; library = lpisearch.open(sys.argv[1]); "
         "assert library.status()['indexes'][0]['state'] == 'ready'; "

@@ -66,7 +66,6 @@ def _sums(report: IndexReport) -> dict[str, str]:
 def test_the_report_and_the_manifest_say_what_was_built(
     build: Callable[..., IndexReport], library: Path, method: str
 ) -> None:
-    """Method, sizes, graph, times, memory, parameters, seed, versions and tokeniser are kept."""
     asked: dict[str, Any] = {"method": method, "dims": 5, "seed": 7, "neighbours": 5}
     report = build(**asked)
     assert (report.name, report.method, report.dims) == ("default", method, 5)
@@ -93,7 +92,6 @@ def test_the_report_and_the_manifest_say_what_was_built(
 def test_the_sample_corpus(
     build: Callable[..., IndexReport], own_sample: Path, method: str
 ) -> None:
-    """Every method puts documents of the sample corpus nearer to their own topic than to others."""
     report = build(method=method, dims=None)
     index = open_index(own_sample)
     with closing(sqlite3.connect(own_sample)) as snapshot:
@@ -120,7 +118,6 @@ def _build_all(library: Path) -> None:
 def test_equal_builds_are_equal_bit_by_bit(
     build: Callable[..., IndexReport], library: Path
 ) -> None:
-    """The same documents and parameters give the same files, in this process and in another."""
     first = {method: _sums(build(method=method, name=f"{method}-1")) for method in METHODS}
     assert {method: _sums(build(method=method, name=f"{method}-2")) for method in METHODS} == first
     process = multiprocessing.get_context("spawn").Process(target=_build_all, args=(library,))
@@ -142,7 +139,6 @@ def test_documents_lie_where_they_would_be_projected(
     method: str,
     weighting: str,
 ) -> None:
-    """Rows are unit vectors in the order of keys, and are what the map gives; so is a query."""
     build(method=method, weighting=weighting, dims=6)
     index = open_index(library)
     keys = [row[0] for row in sql("SELECT id FROM documents ORDER BY id")]
@@ -168,7 +164,6 @@ def test_documents_without_known_words_have_zero_rows(
     build: Callable[..., IndexReport],
     library: Path,
 ) -> None:
-    """Stop words alone, or no words at all, give a row of zeros, never a NaN."""
     empty = [{"id": "stop", "text": "the and of"}, {"id": "signs", "text": "!!! ??? …"}]
     put([*empty, *records])
     for method in METHODS:
@@ -183,7 +178,6 @@ def test_documents_without_known_words_have_zero_rows(
 def test_several_indexes_lie_beside_each_other(
     build: Callable[..., IndexReport], library: Path, sound: Callable[..., None]
 ) -> None:
-    """Building one replaces its folder and leaves the others."""
     folders = {name: build(name=name, method="lsi").folder for name in ("default", "Ähre.2-b")}
     again = build(method="lsi", dims=3).folder
     assert again != folders["default"]
@@ -200,7 +194,6 @@ def test_several_indexes_lie_beside_each_other(
 def test_libraries_of_one_name_share_no_folder(
     tmp_path: Path, put: Callable[..., Any], records: list[dict[str, Any]]
 ) -> None:
-    """The index of one library does not remove that of another beside it."""
     libraries = [tmp_path / name for name in ("notes.db", "notes.sqlite", "notes", "notes.old.db")]
     for library in libraries:
         put(records, into=library)
@@ -226,7 +219,6 @@ def test_an_index_of_some_documents(
     where: Filter,
     number: int,
 ) -> None:
-    """Only documents that pass the filter are learned from and have a row."""
     assert build(method="lsi", where=where, dims=2).documents == number
     rows = dict(sql("SELECT id, external_id FROM documents"))
     names = {rows[row] for row in open_index(library).contents}
@@ -238,7 +230,6 @@ def test_an_index_of_some_documents(
 def test_labels_make_a_dimension_fewer_than_classes(
     build: Callable[..., IndexReport], library: Path
 ) -> None:
-    """With labels for all, RLPI puts each class on one point, in one dimension fewer."""
     report = build(labels="use", alpha=0.001)
     assert (report.dims, report.components) == (3, 4)
     vectors = open_index(library).vectors
@@ -253,7 +244,6 @@ def test_labels_belong_to_their_documents(
     build: Callable[..., IndexReport],
     library: Path,
 ) -> None:
-    """Each document lies with those of its label, even where labels cut across the topics."""
     put([record | {"labels": ["few" if at < 13 else "many"]} for at, record in enumerate(records)])
     assert build(labels="use", alpha=0.001).dims == 1
     place = open_index(library).vectors[:, 0]
@@ -269,7 +259,6 @@ def test_labels_for_some_and_several_labels(
     library: Path,
     method: str,
 ) -> None:
-    """Documents without labels and with several take part."""
     some = [
         record | {"labels": [[], ["wet", "blue"], ["wet"]][at % 3]}
         for at, record in enumerate(records)
@@ -300,8 +289,6 @@ def test_others_write_while_an_index_is_worked_out(
     monkeypatch: pytest.MonkeyPatch,
     put: Callable[..., Any],
 ) -> None:
-    """No lock is held; documents that come meanwhile are taken in by the next ingest."""
-
     def fit_and_write(*arguments: Any) -> Any:
         fitted = fit_subspace(*arguments)
         assert put([{"id": "new", "text": "ship boat"}], name="new", wait_seconds=0).added == 1
@@ -318,7 +305,6 @@ def test_others_write_while_an_index_is_worked_out(
 
 @pytest.mark.usefixtures("shelf")
 def test_a_writer_is_waited_for_and_named(build: Callable[..., IndexReport], library: Path) -> None:
-    """A build that gets no turn says who writes, and leaves the old index in use."""
     before = build(method="lsi")
     with (
         writer_lock(library, "ingest", 0),
@@ -337,7 +323,6 @@ def test_an_error_while_publishing_leaves_the_old_index(
     sound: Callable[..., None],
     where: str,
 ) -> None:
-    """Whatever fails while a new index is put in use, the one before stays in use, and whole."""
     before = build(method="lsi")
 
     def fail(*_values: object, **_options: object) -> None:
@@ -362,7 +347,6 @@ def test_an_error_while_publishing_leaves_the_old_index(
 def test_a_reader_that_loses_its_folder_takes_the_new_one(
     build: Callable[..., IndexReport], library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A build that ends between the look into the library and the opening is no damage."""
     build(method="lsi")
     opens = index_format.open_verified
 
@@ -379,7 +363,6 @@ def test_a_reader_that_loses_its_folder_takes_the_new_one(
 def test_a_damaged_index_names_the_command_that_builds_it(
     build: Callable[..., IndexReport], library: Path
 ) -> None:
-    """The next step builds the same index: its name, method and filter, not just any."""
     where = Filter(labels=("sea", "sky"), path="s* *", split="train")
     options = {"name": "wet", "method": "lsi", "dims": 2, "seed": 3, "where": where}
     with pytest.raises(NothingToIndex):
@@ -462,7 +445,6 @@ def test_bad_options(
 def test_options_at_their_limits(
     build: Callable[..., IndexReport], library: Path, options: dict[str, Any]
 ) -> None:
-    """A value at the edge of sense gives a sound index."""
     report = build(**options)
     vectors = open_index(library, report.name).vectors
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
@@ -520,7 +502,6 @@ def test_poor_libraries(
 
 @pytest.mark.usefixtures("shelf")
 def test_filters_that_leave_too_little(build: Callable[..., IndexReport]) -> None:
-    """The message says that it is the filter, not the library."""
     with pytest.raises(NothingToIndex, match="No document matches where"):
         build(where=Filter(labels=("land",)))
     with pytest.raises(NothingToIndex, match="Only one document matches where"):
@@ -530,7 +511,6 @@ def test_filters_that_leave_too_little(build: Callable[..., IndexReport]) -> Non
 def test_labels_where_there_are_none(
     put: Callable[..., Any], records: list[dict[str, Any]], build: Callable[..., IndexReport]
 ) -> None:
-    """Labels that are asked for must be there, and tell something apart."""
     put([record | {"labels": []} for record in records], labels="none")
     with pytest.raises(BadOption, match="no document has a label"):
         build(labels="use")

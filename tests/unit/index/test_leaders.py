@@ -29,7 +29,6 @@ def documents(number: int) -> csr_array:
 
 
 def test_one_of_near_duplicates() -> None:
-    """Documents that come again are not learned from; the first of each stays, in order."""
     X = documents(40)
     twice = csr_array(vstack([X, X]))
     found = documents_to_learn_from(twice, 0, least=10)
@@ -37,13 +36,11 @@ def test_one_of_near_duplicates() -> None:
 
 
 def test_a_small_library_is_learned_whole() -> None:
-    """Where leaders are few there are dimensions for all."""
     X = documents(30)
     assert documents_to_learn_from(csr_array(vstack([X, X])), 0).tolist() == list(range(60))
 
 
 def test_a_sample_of_very_many() -> None:
-    """Of more leaders than are needed a sample is taken: the same by the same seed, ascending."""
     X = documents(60)
     choose = partial(documents_to_learn_from, X, least=5, most=20)
     found = choose(1)

@@ -52,7 +52,6 @@ def _arrays(index: SubspaceIndex) -> dict[str, Any]:
 def test_places_of_a_large_library_are_packed(
     library: Path, monkeypatch: pytest.MonkeyPatch, files_from: int
 ) -> None:
-    """From a number of documents on a place has two bytes a number, wherever it is worked out."""
     build_index(library, OPTIONS)
     before = open_index(library).vectors
     monkeypatch.setattr(plan, "FILES_FROM", files_from)
@@ -73,7 +72,6 @@ def test_places_of_a_large_library_are_packed(
 def test_files_and_memory_give_the_same_index(
     library: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """The same blocks give the same bits, wherever they are kept."""
     wanted = replace(OPTIONS, **options)
     monkeypatch.setattr("lpisearch.index.inversion.BLOCK_ROWS", 7)
     in_memory = build_index(library, wanted)
@@ -92,7 +90,6 @@ def test_files_and_memory_give_the_same_index(
 @pytest.mark.usefixtures("in_files")
 @pytest.mark.parametrize("last", STEPS[:-1])
 def test_a_killed_build_goes_on(library: Path, last: str) -> None:
-    """Killed after any step, the next run takes what was finished, and gives the same index."""
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=_build_and_die, args=(library, last))
     process.start()
@@ -150,7 +147,6 @@ def _interrupt(*_values: object) -> None:
 def test_damaged_steps_are_worked_out_anew(
     stopped: Callable[[], Path], library: Path, damage: str
 ) -> None:
-    """A file that is not as it was written costs its step, and nothing else."""
     path = stopped() / "writing-postings" / "posting_places.npy"
     if damage == "gone":
         path.unlink()
@@ -163,7 +159,6 @@ def test_damaged_steps_are_worked_out_anew(
 
 
 def test_other_options_begin_anew(stopped: Callable[[], Path], library: Path) -> None:
-    """What was finished for other options is not taken."""
     stopped()
     assert build_index(library, replace(OPTIONS, seed=1)).resumed == []
 
@@ -171,7 +166,6 @@ def test_other_options_begin_anew(stopped: Callable[[], Path], library: Path) ->
 def test_other_documents_begin_anew(
     stopped: Callable[[], Path], library: Path, put: Callable[..., Any]
 ) -> None:
-    """Nor is what was finished before a document came."""
     stopped()
     put([{"id": "new", "text": "ship boat"}], name="new")
     report = build_index(library, OPTIONS)
@@ -180,7 +174,6 @@ def test_other_documents_begin_anew(
 
 @pytest.mark.usefixtures("in_files")
 def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second build of one name works in a folder of its own, which goes in the end."""
     inner: list[IndexReport] = []
     scaled = pipeline._scaled
 
@@ -200,7 +193,6 @@ def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.Monke
 def test_nothing_stays_of_a_build_that_cannot_be(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is nothing to learn, no files are left to go on from."""
     monkeypatch.setattr(pipeline, "_scaled", lambda places, _scales: np.zeros_like(places))
     with pytest.raises(NothingToIndex):
         build_index(library, OPTIONS)
@@ -211,7 +203,6 @@ def test_nothing_stays_of_a_build_that_cannot_be(
 def test_a_sample_places_all_documents(
     library: Path, monkeypatch: pytest.MonkeyPatch, labels: str
 ) -> None:
-    """With limits forced low the map is learned from some documents, and all have a place."""
     monkeypatch.setattr("lpisearch.index.projection.LEAST_LEADERS", 2)
     monkeypatch.setattr("lpisearch.index.projection.LEAST_OF_A_LABEL", 1)
     monkeypatch.setattr("lpisearch.index.build.plan_index", _plan_of_few)
@@ -227,7 +218,6 @@ def _plan_of_few(library: Path, options: IndexOptions) -> Any:
 
 
 def test_what_a_pruned_graph_keeps_is_said(library: Path) -> None:
-    """Recall and weight of the neighbours, on a sample, are part of the report."""
     exact = build_index(library, OPTIONS).graph_recall
     assert exact == {"edges": 1.0, "weight": 1.0, "sample": 0}
     kept = build_index(library, replace(OPTIONS, graph="pruned")).graph_recall
@@ -237,7 +227,6 @@ def test_what_a_pruned_graph_keeps_is_said(library: Path) -> None:
 
 
 def test_a_build_in_files_is_not_read_again(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first question after a build finds its files as they were noted, and compares none."""
     monkeypatch.setattr(plan, "FILES_FROM", 1)
     folder = Path(build_index(library, OPTIONS).folder)
     compared: list[bool] = []

@@ -42,7 +42,6 @@ def session(index_shelf: Callable[..., Path]) -> Iterator[Session]:
 
 
 def test_an_index_is_opened_once(session: Session) -> None:
-    """As long as nothing is built, all threads share one."""
     with ThreadPoolExecutor(READERS) as pool:
         opened = list(pool.map(lambda _number: session.index(), range(20)))
     assert {id(each) for each in opened} == {id(opened[0])}
@@ -63,7 +62,6 @@ def test_a_rebuilt_index_is_opened_anew(session: Session, shelf: Path) -> None:
 
 
 def test_without_an_index_there_is_none(shelf: Path) -> None:
-    """A library may lack its default index; one that is named must be there."""
     with Session(shelf) as session:
         with session.snapshot() as snapshot:
             assert snapshot.engine is None
@@ -74,7 +72,6 @@ def test_without_an_index_there_is_none(shelf: Path) -> None:
 
 
 def test_a_missing_folder_is_damage(session: Session, shelf: Path) -> None:
-    """Where no build put another folder in use, the error names the command that builds it."""
     shutil.rmtree(index_folder(shelf))
     with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
         session.index()
@@ -85,7 +82,6 @@ def test_a_missing_folder_is_damage(session: Session, shelf: Path) -> None:
 
 
 def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> None:
-    """It is told from damage, and names the command that builds it anew."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     index = open_index(shelf)
     fewer = {name: array for name, array in index.arrays.items() if name != "posting_places"}
@@ -99,7 +95,6 @@ def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> N
 def test_a_folder_that_comes_back_under_its_name_is_no_damage(
     session: Session, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two builds while a reader opens may end with the very folder that it was looking for."""
     folder = next(index_folder(shelf).glob("default-*"))
     away = shelf.with_name("away")
     opens = index_format.open_verified
@@ -119,7 +114,6 @@ def test_a_folder_that_comes_back_under_its_name_is_no_damage(
 def test_documents_and_index_are_of_one_moment(
     session: Session, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a build ends while an index is opened, the documents are looked at anew as well."""
     opens = index_format.open_verified
 
     def rebuilt(folder: Path) -> Any:
@@ -135,7 +129,6 @@ def test_documents_and_index_are_of_one_moment(
 
 
 def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
-    """Some open an index again and again, some keep it open, while it is replaced many times."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     index = fit_index(shelf, IndexOptions(method="lsi", dims=2), Stages(lambda _name: None))
     ended = threading.Event()
@@ -167,7 +160,6 @@ def test_readers_beside_a_rebuilding_writer_meet_no_damage(shelf: Path) -> None:
 def test_the_folder_before_goes_after_the_commit_is_on_disk(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When it is removed, others see the new name, and SQLite was told to bring it to disk."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     seen: list[tuple[set[str], str]] = []
     sweep = folders.sweep
@@ -187,7 +179,6 @@ def test_the_folder_before_goes_after_the_commit_is_on_disk(
 def test_opening_reads_no_array_that_the_build_has_written(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who wrote the files has compared them; a copy of them is compared once, and then known."""
     report = build_index(shelf, IndexOptions(method="lsi", dims=2))
     compared: list[Path] = []
     digest = index_format.file_digest

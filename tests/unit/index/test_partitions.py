@@ -48,7 +48,6 @@ def _compare(found: StepResult, expected: StepResult) -> None:
 
 
 def test_partitions_are_counted_as_one_run_counts(shelf: Path, tmp_path: Path) -> None:
-    """Counted apart and joined, terms have the numbers of one run, and all files the same bits."""
     with open_store(shelf) as store, store.reading() as snapshot:
         expected = _kept(
             tmp_path / "one", lambda output: count_tokens(snapshot.corpus.shards(EVERY), output)
@@ -70,7 +69,6 @@ def test_partitions_are_counted_as_one_run_counts(shelf: Path, tmp_path: Path) -
 def test_what_changed_meanwhile_is_counted_as_it_was(
     shelf: Path, tmp_path: Path, records: list[dict[str, Any]], put: Callable[..., Any]
 ) -> None:
-    """A partition that others changed is counted from the state that the build began with."""
     with open_store(shelf) as store, store.reading() as snapshot:
         partitions = Partitions.of(shelf, EVERY, snapshot)
         expected = _kept(
@@ -86,7 +84,6 @@ def test_what_changed_meanwhile_is_counted_as_it_was(
 
 
 def test_rare_terms_are_left_out_and_said(shelf: Path, tmp_path: Path) -> None:
-    """Of more terms than fit the most frequent stay, with all their entries, and it is said."""
     with open_store(shelf) as store, store.reading() as snapshot:
         partitions = Partitions.of(shelf, EVERY, snapshot)
         every = _kept(
@@ -115,7 +112,6 @@ def test_rare_terms_are_left_out_and_said(shelf: Path, tmp_path: Path) -> None:
 def test_joined_terms_are_numbered_as_they_appear(
     tmp_path_factory: pytest.TempPathFactory, parts: list[list[str]], fan: int
 ) -> None:
-    """However many are joined at a time, the order is that of first appearance."""
     folder = tmp_path_factory.mktemp("terms")
     vocabularies = Vocabularies(folder, fan=fan)
     for number, terms in enumerate(parts):

@@ -80,7 +80,6 @@ def _counts(index: SubspaceIndex) -> list[dict[str, float]]:
 
 
 def test_a_library_of_short_documents_has_no_passages(shelf: Path) -> None:
-    """Nothing is stored for them, and the scores are those of whole documents to the bit."""
     build_index(shelf, OPTIONS)
     index = open_index(shelf)
     assert index.manifest.passages == 0
@@ -92,7 +91,6 @@ def test_a_library_of_short_documents_has_no_passages(shelf: Path) -> None:
 
 
 def test_each_page_of_a_book_is_a_passage(books: Path) -> None:
-    """The index says where they are in the text of which document."""
     index = open_index(books)
     assert index.manifest.passages == 16
     sections = [
@@ -105,7 +103,6 @@ def test_each_page_of_a_book_is_a_passage(books: Path) -> None:
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_one_page_finds_its_book(books: Path, by: str) -> None:
-    """A book on the kitchen with one page on the sea comes before all else on the kitchen."""
     index = open_index(books)
     engine = Engine(index)
     scores = engine.scores(engine.look_up(["ship", "harbour", "anchor"]), by)
@@ -120,7 +117,6 @@ def test_one_page_finds_its_book(books: Path, by: str) -> None:
 
 
 def test_short_documents_beside_books_keep_their_place_and_words(books: Path) -> None:
-    """BM25 and cosine of a short document do not depend on the passages of others."""
     index = open_index(books)
     engine, whole = Engine(index), Engine(index, whole=True)
     question = engine.look_up(["ship", "bread"])
@@ -130,7 +126,6 @@ def test_short_documents_beside_books_keep_their_place_and_words(books: Path) ->
 
 
 def test_many_questions_at_once_are_scored_as_each_alone(books: Path) -> None:
-    """A batch gives long documents the scores that a single question gives them."""
     engine = Engine(open_index(books))
     questions = [engine.look_up(words) for words in (["ship", "tide"], ["oven"], ["star", "ship"])]
     for by in ("hybrid", "semantic", "lexical"):
@@ -141,7 +136,6 @@ def test_many_questions_at_once_are_scored_as_each_alone(books: Path) -> None:
 
 
 def test_words_outside_all_passages_find_their_document(shelf: Path, put: Put) -> None:
-    """A word that stands in a table of contents alone still finds the book."""
     book = _book("book", 3)
     book["text"] = f"Of quadrants ........ 12\n{book['text']}"
     book["sections"] = []
@@ -155,7 +149,6 @@ def test_words_outside_all_passages_find_their_document(shelf: Path, put: Put) -
 
 
 def test_later_ingests_keep_passages_in_step(books: Path, put: Put) -> None:
-    """Books that come, change or go have the passages that a build anew would give them."""
     put([_book("book/1", 1), _book("book/2", 7, pages=6)], name="books")
     put([_book("book/3", 8, pages=5), {"id": "note", "text": "a short note on rope"}], name="more")
     folded = open_index(books)
@@ -168,7 +161,6 @@ def test_later_ingests_keep_passages_in_step(books: Path, put: Put) -> None:
 
 
 def test_when_the_last_book_goes_its_passages_go(books: Path, put: Put) -> None:
-    """No array of passages is left, and the library answers."""
     with lpisearch.open(books) as library:
         library.delete("book/1", "book/2")
     put([{"id": "note", "text": "a short note on rope"}], name="more")
@@ -181,7 +173,6 @@ def test_when_the_last_book_goes_its_passages_go(books: Path, put: Put) -> None:
 
 
 def test_an_index_without_passages_answers_as_before(books: Path, put: Put) -> None:
-    """One of an earlier program opens, grows, and says in its status what a rebuild brings."""
     index = open_index(books)
     arrays = {n: a for n, a in index.arrays.items() if n not in passage_arrays(index.arrays)}
     earlier = SubspaceIndex(replace(index.manifest, passages=None), arrays)
@@ -199,7 +190,6 @@ def test_an_index_without_passages_answers_as_before(books: Path, put: Put) -> N
 
 
 def test_evaluate_measures_whole_documents(books: Path, tmp_path: Path) -> None:
-    """Judgements are of documents: passages have no say in what `evaluate retrieval` finds."""
     queries, judgements = tmp_path / "queries.tsv", tmp_path / "qrels.txt"
     queries.write_text("1\tship harbour anchor\n")
     judgements.write_text("1 0 book/1 1\n")

@@ -30,7 +30,6 @@ def plan(shelf: Path) -> Callable[..., IndexPlan]:
 def test_a_plan_says_what_the_build_will_find(
     plan: Callable[..., IndexPlan], shelf: Path, method: str
 ) -> None:
-    """Documents and terms are those of the build; memory is within a factor of two of a start."""
     said = plan(method=method)
     report = build_index(shelf, IndexOptions(method=method))
     assert (said.documents, said.terms) == (report.documents, report.terms)
@@ -40,7 +39,6 @@ def test_a_plan_says_what_the_build_will_find(
 
 
 def test_more_work_is_said_to_take_more(plan: Callable[..., IndexPlan]) -> None:
-    """More dimensions take more memory and time, fewer documents less."""
     some, more = plan(dims=5), plan(dims=30)
     assert some.memory_mb < more.memory_mb
     assert some.seconds < more.seconds
@@ -63,7 +61,6 @@ def test_more_work_is_said_to_take_more(plan: Callable[..., IndexPlan]) -> None:
 def test_what_cannot_be_built_is_refused_by_the_plan(
     plan: Callable[..., IndexPlan], options: dict[str, Any], error: type[Exception] | None
 ) -> None:
-    """The plan comes first, so nobody waits for an error."""
     if error is None:
         assert plan(**options).documents == 40
         return
@@ -72,8 +69,6 @@ def test_what_cannot_be_built_is_refused_by_the_plan(
 
 
 def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
-    """KRLPI is said to take far more for 5,000 documents, and less again by landmarks."""
-
     def plan(documents: int, method: str) -> tuple[float, float]:
         size = index_plan._Size(documents, 100 * documents, 30_000)
         found = index_plan._within(size, IndexOptions(method=method))
@@ -88,7 +83,6 @@ def test_kernels_take_a_matrix_of_all_documents_up_to_a_bound() -> None:
 
 
 def test_iterations_take_time() -> None:
-    """A method that goes over the documents many times is said to take longer."""
     some = IndexOptions(method="nmf"), IndexOptions(method="lsi")
     size = index_plan._Size(20_000, 4_000_000, 40_000)
     nmf, lsi = (index_plan._within(size, options).stages["projecting"] for options in some)
@@ -96,7 +90,6 @@ def test_iterations_take_time() -> None:
 
 
 def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) -> None:
-    """What is said of all is the sum; long texts and labels take time where there are some."""
     said = plan()
     assert 0 < said.seconds - sum(said.stages.values()) < 2
     assert said.stages["embedding passages"] == 0
@@ -109,7 +102,6 @@ def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) ->
 
 
 def test_memory_is_kept_to() -> None:
-    """With less memory than it would take, a build goes by files, then learns from fewer."""
     size = index_plan._Size(400_000, 4_000_000, 40_000)
     roomy = index_plan._within(size, IndexOptions(memory=10**12))
     assert not roomy.in_files
@@ -124,7 +116,6 @@ def test_memory_is_kept_to() -> None:
 
 
 def test_memory_is_kept_to_by_labels() -> None:
-    """Labels are counted; with less memory than they would take, they are learned from fewer."""
     size = index_plan._Size(400_000, 4_000_000, 40_000)
     unlabelled = index_plan._within(size, IndexOptions())
     labelled = index_plan._within(size._replace(labels=100), IndexOptions())
@@ -138,6 +129,5 @@ def test_memory_is_kept_to_by_labels() -> None:
 
 
 def test_a_long_build_is_kept_in_files() -> None:
-    """From 50,000 documents on, whatever memory there is."""
     assert not index_plan._within(index_plan._Size(49_999, 10**6, 10**4), IndexOptions()).in_files
     assert index_plan._within(index_plan._Size(50_000, 10**6, 10**4), IndexOptions()).in_files

@@ -35,7 +35,6 @@ def entries(postings: Postings) -> dict[str, dict[int, int]]:
 
 
 def test_every_term_with_its_documents() -> None:
-    """Each term has its documents in order with its counts; lengths are of all tokens."""
     postings, _ = build(TEXTS)
     assert entries(postings) == {
         "cake": {2: 1},
@@ -48,7 +47,6 @@ def test_every_term_with_its_documents() -> None:
 
 
 def test_terms_are_found_by_name() -> None:
-    """Each term is found, and none that only begins or ends like one."""
     postings, vocabulary = build(TEXTS, min_df=2)
     assert [postings.find(term) for term in postings.terms()] == list(range(5))
     assert [postings.find(term) for term in ("", "shi", "ships", "zzz", "\ud800", "a b")] == [
@@ -66,7 +64,6 @@ def test_no_documents() -> None:
 
 
 def test_arrays_give_the_same_postings() -> None:
-    """What is stored by name is read back, whatever else is among the arrays."""
     postings, _ = build(TEXTS)
     again = Postings.of_arrays(postings.arrays() | {"vectors": np.zeros(1)})
     assert entries(again) == entries(postings)
@@ -74,7 +71,6 @@ def test_arrays_give_the_same_postings() -> None:
 
 @given(documents, documents, st.randoms())
 def test_other_documents_as_built_anew(before: list[str], fresh: list[str], random: object) -> None:
-    """Taking documents in and out gives what building from the result would have given."""
     postings, vocabulary = build([*before, "a b"])
     order = [*range(len(before)), *[NEW] * len(fresh)]
     random.shuffle(order)  # type: ignore[attr-defined]

@@ -55,7 +55,6 @@ def index() -> SubspaceIndex:
 
 
 def test_vocabulary_and_weighting_come_back(index: SubspaceIndex) -> None:
-    """What is stored as arrays is what it was made from."""
     vocabulary, counts = build_counts([TEXTS])
     assert index.vocabulary.terms == vocabulary.terms
     assert index.vocabulary.index == vocabulary.index
@@ -68,14 +67,12 @@ def test_vocabulary_and_weighting_come_back(index: SubspaceIndex) -> None:
 
 
 def test_contents_are_by_key(index: SubspaceIndex) -> None:
-    """Each key has its own hash of 16 bytes."""
     expected = {row: bytes([at]) * 16 for at, row in enumerate([1, 2, 5, 9])}
     assert index.contents == expected
     assert not index.arrays["taken_in"].any()
 
 
 def test_projecting_counts_gives_the_stored_rows(index: SubspaceIndex) -> None:
-    """The rows of the corpus were scaled to unit length before: that changes no direction."""
     _, counts = build_counts([TEXTS])
     np.testing.assert_allclose(index.project(counts.matrix), index.vectors, atol=1e-6)
     assert not index.vectors[2].any()
@@ -86,7 +83,6 @@ def test_projecting_counts_gives_the_stored_rows(index: SubspaceIndex) -> None:
     st.sampled_from([1e-30, 1e-20, 1.0, 1e20, 1e30]),
 )
 def test_rows_are_unit_vectors_or_zeros(coordinates: Any, size: float) -> None:
-    """However small or large the numbers are, a row has length one, unless it is zeros."""
     rows = scaled_rows(coordinates * np.float32(size), np.array([1, 1, 0.5], np.float32))
     assert rows.dtype == np.float32
     lengths = np.linalg.norm(rows.astype(float), axis=1)

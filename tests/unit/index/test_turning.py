@@ -37,7 +37,6 @@ def _counts(seed: int) -> sparse.csr_array:
 def test_blocks_give_the_postings_of_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, seed: int
 ) -> None:
-    """Joined from blocks, a few terms at a time, the entries are those of one matrix in order."""
     monkeypatch.setattr(inversion, "_AT_ONCE", SOME)
     counts, names = _counts(seed), [f"t{number * 7 % TERMS:02}" for number in range(TERMS)]
     lengths = np.asarray(counts.sum(axis=1), np.int32)

@@ -72,7 +72,6 @@ _UNREADABLE = {
 def test_a_file_of_no_use_is_named_and_the_rest_is_read(
     folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
 ) -> None:
-    """A file that cannot be read is one failure under its name; its neighbours are read."""
     root = folder({"a.txt": _GOOD, name: _UNREADABLE[name], "zz.txt": _GOOD})
     report = ingest(root)
     assert {one.path for one in report.failures} == {str(root / name)}
@@ -103,7 +102,6 @@ def test_encodings(
 def test_broken_utf8_is_read_with_a_warning(
     folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
 ) -> None:
-    """A stray byte costs itself only, and a warning names the file."""
     root = folder({"a.txt": b"Ships \xff and " + "Köln, schöne größere Städte. ".encode() * 20})
     report = ingest(root)
     assert report.failures == []
@@ -114,7 +112,6 @@ def test_broken_utf8_is_read_with_a_warning(
 def test_stray_nul_bytes(
     folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
 ) -> None:
-    """A NUL byte in a text, an id or a label does no harm."""
     record = json.dumps({"id": "a\0b", "text": "one\0two", "labels": ["x\0"], "k\0": "v\0"})
     root = folder({"a.txt": b"Ships\0 and boats. " + b"More text. " * 50, "b.jsonl": record})
     assert ingest(root).added == 2
@@ -134,7 +131,6 @@ def test_lone_surrogates(
 
 
 def test_a_broken_line_of_many(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """A broken line 5,000 is named by its number, and costs no other line."""
     lines = [_JSON_LINE % number for number in range(1, 5011)]
     lines[4999] = b'{"id": "5000", "text": \n'
     root = folder({"a.jsonl": b"".join(lines)})
@@ -149,7 +145,6 @@ def test_a_broken_line_of_many(folder: Callable[..., Path], ingest: Ingest) -> N
 def test_a_csv_without_the_named_column(
     folder: Callable[..., Path], ingest: Ingest, option: str
 ) -> None:
-    """A CSV without the column that was named says which it lacks, and which it has."""
     root = folder({"a.csv": "id,text\n1,one\n"})
     report = ingest(root, **{option: "colour"})
     said = [*report.failures, *report.warnings]
@@ -163,7 +158,6 @@ def test_an_unexpected_exception_of_a_reader(
     texts: Callable[[], dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A defect of a reader costs the rest of its file, which is named; what it gave is kept."""
     whole = READERS["jsonl"]
 
     def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
@@ -186,8 +180,6 @@ def test_an_unexpected_exception_of_a_reader(
 def test_a_defect_in_choosing_a_reader(
     folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An exception while a file's format is told costs that file only."""
-
     def choose(source: SourceFile, _options: ReadOptions) -> Reader:
         if source.stem == "b":
             raise ZeroDivisionError
@@ -202,7 +194,6 @@ def test_a_defect_in_choosing_a_reader(
 def test_an_unknown_format_is_refused_before_anything_is_made(
     folder: Callable[..., Path], ingest: Ingest, library: Path
 ) -> None:
-    """A --format that is none is wrong usage; no library is made, nothing is read."""
     with pytest.raises(BadOption, match="format:"):
         ingest(folder({"a.txt": _GOOD}), format="wordstar")
     assert not library.exists()
@@ -214,7 +205,6 @@ def test_a_folder_that_vanishes_in_the_middle(
     texts: Callable[[], dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Files that vanish after they were found are failures; nothing is pruned for them."""
     root = folder({f"{name}/{n}.txt": _GOOD for name in "ab" for n in range(3)})
     ingest(root / "b")
     find = Discovery.files
@@ -234,7 +224,6 @@ def test_a_folder_that_vanishes_in_the_middle(
 def test_a_folder_that_vanishes_while_it_is_walked(
     folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that vanishes between its listing and its walk is one failure."""
     root = folder({"a/1.txt": _GOOD, "b/2.txt": _GOOD})
     walk = Discovery._list
 
@@ -250,7 +239,6 @@ def test_a_folder_that_vanishes_while_it_is_walked(
 
 
 def test_a_file_beyond_the_limit(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """A document larger than the limit is refused with the limit, and the rest is read."""
     big = json.dumps({"text": "x" * 3000}) + "\n" + json.dumps({"text": "small"}) + "\n"
     root = folder({"a.txt": "x" * 3000, "b.jsonl": big})
     report = ingest(root, max_document_bytes=2000)
@@ -261,7 +249,6 @@ def test_a_file_beyond_the_limit(folder: Callable[..., Path], ingest: Ingest) ->
 def test_a_single_line_of_100_megabytes(
     folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
 ) -> None:
-    """A single line beyond the limit is refused at once, as text and as JSON."""
     line = b"a word and another " * (100 * MEBIBYTE // 19)
     root = folder({"a.txt": line, "b.jsonl": b'{"text": "' + line + b'"}\n{"text": "next"}\n'})
     begun = time.perf_counter()
@@ -276,7 +263,6 @@ def test_a_single_line_of_100_megabytes(
 def test_a_single_line_of_100_megabytes_that_is_allowed(
     folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
 ) -> None:
-    """A single line of 100 MB is a document where the limit allows it."""
     root = folder({"a.txt": b"a word and another " * (100 * MEBIBYTE // 19)})
     assert ingest(root, max_document_bytes=200 * MEBIBYTE).added == 1
     sound()
@@ -304,14 +290,12 @@ def test_standard_input(
 
 
 def test_empty_standard_input(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing piped in is a failure that says so."""
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO()))
     report = ingest("-")
     assert [one.reason for one in report.failures] == ["is empty"]
 
 
 def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """A file of no known format is passed over in a folder, and refused when it is named."""
     root = folder({"a.exe": bytes(range(256)) * 40})
     report = ingest(root)
     assert (report.failed, report.skipped) == (0, {".exe": 1})
@@ -323,7 +307,6 @@ def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest
 def test_why_a_file_was_given_up_is_named_among_many_failures(
     folder: Callable[..., Path], ingest: Callable[..., IngestReport]
 ) -> None:
-    """The list of its bad records is cut off, but not what is said of the file itself."""
     root = folder({"a.jsonl": "x\n" * 12_000, "b.txt": "An honest note."})
     for _ in range(2):
         report = ingest(root)

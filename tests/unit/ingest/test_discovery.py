@@ -23,20 +23,17 @@ def _found(*arguments: str | Path, **options: Any) -> tuple[list[str], Discovery
 
 
 def test_folders_are_walked_in_order(folder: Callable[..., Path]) -> None:
-    """All files of a folder are found, in the order of their names."""
     root = folder({"b.txt": "", "a/z.txt": "", "a/y/x.txt": "", "c.txt": ""})
     assert _found(root)[0] == ["a/y/x.txt", "a/z.txt", "b.txt", "c.txt"]
 
 
 def test_each_file_is_found_once(folder: Callable[..., Path]) -> None:
-    """A file that several arguments mean is found once, named from the outermost."""
     root = folder({"a/one.txt": "", "two.txt": ""})
     for arguments in ((root / "a", root, root / "two.txt"), (root / "two.txt", root, root / "a")):
         assert sorted(_found(*arguments)[0]) == ["a/one.txt", "two.txt"]
 
 
 def test_hidden_files_are_passed_over(folder: Callable[..., Path]) -> None:
-    """Hidden files and folders are passed over, unless they are named."""
     root = folder({".git/a.txt": "", ".b.txt": "", "c.txt": ""})
     files, discovery = _found(root)
     assert files == ["c.txt"]
@@ -61,7 +58,6 @@ def test_globs(folder: Callable[..., Path], pattern: str, expected: list[str]) -
 
 
 def test_a_name_with_glob_characters_is_a_name_first(folder: Callable[..., Path]) -> None:
-    """A file whose very name looks like a glob is found by its name."""
     root = folder({"[draft].txt": "", "d": ""})
     assert _found(root / "[draft].txt")[0] == ["[draft].txt"]
 
@@ -76,7 +72,6 @@ def test_nothing_there(folder: Callable[..., Path], name: str) -> None:
 
 
 def test_links_in_circles(folder: Callable[..., Path]) -> None:
-    """Links to a parent, to each other or to themselves end the walk and lose nothing."""
     root = folder({"a/one.txt": "", "b/two.txt": ""})
     (root / "a" / "up").symlink_to(root)
     (root / "a" / "across").symlink_to(root / "b")
@@ -89,7 +84,6 @@ def test_links_in_circles(folder: Callable[..., Path]) -> None:
 
 
 def test_links_are_followed_where_that_is_asked(folder: Callable[..., Path]) -> None:
-    """Links found in a folder are passed over and counted; one that is named is followed."""
     outside = folder({"far.txt": "", "deep/far.txt": ""}, "outside")
     root = folder({"a.txt": ""})
     (root / "link.txt").symlink_to(outside / "far.txt")
@@ -117,7 +111,6 @@ def nested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_deeply_nested_folders(nested: Path) -> None:
-    """Folders nested beyond Python's stack, and beyond what the system can name, end nothing."""
     (nested / "z").mkdir()
     (nested / "z" / "last.txt").touch()
     files, discovery = _found(nested)
@@ -127,13 +120,11 @@ def test_deeply_nested_folders(nested: Path) -> None:
 
 
 def test_a_glob_through_deep_folders_is_a_stated_error(nested: Path) -> None:
-    """A "**" through more folders than can be followed names another way."""
     with pytest.raises(LpiSearchError, match="nested too deeply"):
         _found(nested / "**" / "*.txt")
 
 
 def test_a_broken_link_is_named(folder: Callable[..., Path]) -> None:
-    """A link to nothing is reported by its name, on the command line and where it is followed."""
     root = folder({"a.txt": ""})
     (root / "broken.txt").symlink_to(root / "nowhere.txt")
     assert _found(root)[1].left_out == {"links": 1}
@@ -144,7 +135,6 @@ def test_a_broken_link_is_named(folder: Callable[..., Path]) -> None:
 
 
 def test_pipes_and_sockets_are_not_opened(folder: Callable[..., Path]) -> None:
-    """A named pipe is passed over in a folder, and refused when it is named: reading it hangs."""
     root = folder({"a.txt": ""})
     os.mkfifo(root / "pipe")
     assert _found(root)[0] == ["a.txt"]
@@ -172,7 +162,6 @@ def test_a_name_that_is_no_text_is_reported(folder: Callable[..., Path]) -> None
 def test_the_library_does_not_ingest_itself(
     folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library, and all files beside it that are its own, are passed over."""
     own = ["l.db", "l.db-wal", "l.db-shm", "l.db.lock", "l.db.before-0001", "l.index/terms.txt"]
     other = ["l.db.txt", "l.dbx", "l.index.txt", "sub/l.db"]
     root = folder(dict.fromkeys([*own, *other], ""))
@@ -184,7 +173,6 @@ def test_the_library_does_not_ingest_itself(
 
 
 def test_the_library_is_known_by_any_name(folder: Callable[..., Path]) -> None:
-    """Through links, and under a second name, the files of the library are still its own."""
     root = folder(dict.fromkeys(["l.db", "l.db.lock", "l.index/terms.txt", "notes.txt"], ""))
     named = root.parent / "name.db"
     named.symlink_to(root / "l.db")
@@ -215,7 +203,6 @@ _TREE = {
 
 
 def test_what_is_ignored_is_left_out_and_counted(folder: Callable[..., Path]) -> None:
-    """Files that .gitignore names, packages and caches are left out, with counts."""
     root = folder(_TREE)
     files, discovery = _found(root)
     assert files == ["a.txt", "kept.log"]
@@ -226,7 +213,6 @@ def test_what_is_ignored_is_left_out_and_counted(folder: Callable[..., Path]) ->
 
 
 def test_named_folders_are_walked_whatever_is_ignored(folder: Callable[..., Path]) -> None:
-    """A folder that was named is read, though a rule, or a .gitignore above it, leaves it out."""
     root = folder({**_TREE, ".git/config": ""})
     assert _found(root / "build")[0] == ["c.txt"]
     assert _found(root / "node_modules")[0] == ["p/e.txt"]
@@ -235,7 +221,6 @@ def test_named_folders_are_walked_whatever_is_ignored(folder: Callable[..., Path
 
 
 def test_ignore_files_of_folders_above(folder: Callable[..., Path]) -> None:
-    """.gitignore counts from the top of the repository, .lpisearchignore from anywhere above."""
     root = folder(
         {
             ".gitignore": "*.txt\n",
@@ -252,7 +237,6 @@ def test_ignore_files_of_folders_above(folder: Callable[..., Path]) -> None:
 
 
 def test_own_ignore_file_goes_before_all_rules(folder: Callable[..., Path]) -> None:
-    """.lpisearchignore brings back what .gitignore or a rule leaves out; --exclude is stronger."""
     root = folder(
         {
             ".gitignore": "*.log\n",
@@ -270,7 +254,6 @@ def test_own_ignore_file_goes_before_all_rules(folder: Callable[..., Path]) -> N
 
 
 def test_named_files_may_be_excluded(folder: Callable[..., Path]) -> None:
-    """--exclude holds for files that the shell named too; .gitignore does not."""
     root = folder({".gitignore": "a.txt\n", "a.txt": "", "draft.txt": ""})
     files, discovery = _found(root / "a.txt", root / "draft.txt", exclude=("draft*",))
     assert files == ["a.txt"]

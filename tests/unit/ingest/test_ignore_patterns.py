@@ -46,7 +46,6 @@ def test_patterns(line: str, path: str, *, is_folder: bool, expected: bool | Non
 
 
 def test_the_last_pattern_decides() -> None:
-    """Of several patterns that match, the last one counts."""
     patterns = IgnorePatterns.of("/r", ["*.txt", "!a.txt", "a.*"])
     assert patterns.verdict("/r/a.txt", is_folder=False)
     patterns = IgnorePatterns.of("/r", ["*.txt", "!a.txt"])
@@ -54,7 +53,6 @@ def test_the_last_pattern_decides() -> None:
 
 
 def test_hostile_patterns_take_no_time() -> None:
-    """Many stars against a name that nearly matches are tried in linear time."""
     name = "a" * 250
     lines = ["*a" * 100 + "b", "/".join(["**", "a*"] * 40) + "/b"]
     for path in (f"/r/{name}", "/r/" + "a/" * 1500 + "c"):
@@ -63,7 +61,6 @@ def test_hostile_patterns_take_no_time() -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_verdicts_are_those_of_git(tmp_path: Path) -> None:
-    """On random patterns and paths, what git ignores is excluded, and nothing else."""
     chance = random.Random(1)  # noqa: S311 (patterns, not secrets)
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     for _ in range(60):

@@ -57,7 +57,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_second_run_changes_nothing(
     folder: Callable[..., Path], ingest: Ingest, opened: list[str], sql: Callable[..., list[Any]]
 ) -> None:
-    """Unchanged files are not even opened the second time, and no row is written."""
     root = folder(_NOTES)
     assert _counts(ingest(root)) == {"added": 2}
     opened.clear()
@@ -70,7 +69,6 @@ def test_the_second_run_changes_nothing(
 def test_a_touched_file_is_read_and_found_unchanged(
     folder: Callable[..., Path], ingest: Ingest, opened: list[str]
 ) -> None:
-    """A new time of change costs one reading, and only one."""
     root = folder(_NOTES)
     ingest(root)
     os.utime(root / "sea" / "a.txt", ns=(1, 1))
@@ -88,7 +86,6 @@ def test_a_changed_file_is_replaced(
     sql: Callable[..., list[Any]],
     sound: Callable[..., None],
 ) -> None:
-    """A changed file gets new text, labels, tokens and FTS row under its old id."""
     root = folder({"a.jsonl": _lines({"id": "x", "text": "ships", "labels": ["sea"]})})
     ingest(root)
     folder({"a.jsonl": _lines({"id": "x", "text": "mountains", "labels": ["land", "high"]})})
@@ -147,7 +144,6 @@ def test_a_removed_record(
 def test_a_record_that_comes_back(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A missing record that is back in its file is unchanged, with or without an id."""
     stated = [{"id": name, "text": name} for name in "abc"]
     plain = [{"text": name} for name in "abc"]
     root = folder({"s.jsonl": _lines(*stated), "p.jsonl": _lines(*plain)})
@@ -164,7 +160,6 @@ def test_a_record_that_comes_back(
 def test_a_record_without_an_id_among_others(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A record without an id never takes the place of one with an id that moved down."""
     records = [{"id": "x", "text": "one"}, {"id": "1", "text": "two"}]
     root = folder({"a.jsonl": _lines(*records)})
     ingest(root)
@@ -180,7 +175,6 @@ def test_a_record_without_an_id_among_others(
 def test_a_record_moves_to_another_file(
     folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
 ) -> None:
-    """A record that one file lost and another gained goes along, whichever is read first."""
     records = [{"id": name, "text": name} for name in "abc"]
     root = folder({"m.jsonl": _lines(*records)})
     ingest(root)
@@ -201,7 +195,6 @@ def test_a_moved_file_takes_its_documents_along(
     *,
     prune: bool,
 ) -> None:
-    """Documents with ids of their own move with their file; none is missing or removed."""
     root = folder({"old.jsonl": _lines({"id": "a", "text": "one"}, {"id": "b", "text": "two"})})
     ingest(root)
     (root / "old.jsonl").rename(root / "new.jsonl")
@@ -214,7 +207,6 @@ def test_a_moved_file_takes_its_documents_along(
 def test_nested_roots_keep_ids_and_labels(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A folder within an ingested one, ingested by itself, changes nothing."""
     root = folder({"sea/deep/a.txt": "one", "sea/b.txt": "two"})
     ingest(root)
     before = held()
@@ -228,7 +220,6 @@ def test_nested_roots_keep_ids_and_labels(
 def test_an_outer_root_keeps_ids(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A folder around an ingested one gives its labels; ids stay, and then nothing changes."""
     root = folder({"sea/deep/a.txt": "one"})
     ingest(root / "sea")
     assert held() == {"deep/a.txt": ("one", "deep")}
@@ -241,7 +232,6 @@ def test_an_outer_root_keeps_ids(
 def test_equal_names_under_two_roots(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """Files of equal relative path under two folders are two documents with ids of their own."""
     first, second = folder({"a.txt": "one"}, "first"), folder({"a.txt": "two"}, "second")
     assert _counts(ingest(first)) == {"added": 1}
     assert _counts(ingest(second)) == {"added": 1}
@@ -253,7 +243,6 @@ def test_equal_names_under_two_roots(
 def test_ids_do_not_depend_on_the_order_of_folders(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], order: int
 ) -> None:
-    """Whichever folder is named first, files and records get the same ids."""
     rows = _lines({"id": "1", "text": "three"})
     first = folder({"a.txt": "one", "x.jsonl": rows, "in/b.txt": "four"}, "first")
     second = folder({"a.txt": "two", "y.jsonl": rows}, "second")
@@ -292,7 +281,6 @@ def test_ids_are_kept_apart_by_file(
     name: str,
     content: str,
 ) -> None:
-    """Two files may state the same ids: the first keeps them, the second puts its name before."""
     second = name.format("b")
     root = folder({name.format("a"): content, second: content})
     assert _counts(ingest(root, batch_documents=1)) == {"added": 4}
@@ -305,7 +293,6 @@ def test_ids_are_kept_apart_by_file(
 def test_records_without_ids_are_kept_apart_by_file(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """Records that state no id are called by their file and number."""
     root = folder({"a.jsonl": _lines({"text": "one"}), "b.jsonl": _lines({"text": "two"})})
     assert _counts(ingest(root)) == {"added": 2}
     assert list(held()) == ["a.jsonl#1", "b.jsonl#1"]
@@ -314,7 +301,6 @@ def test_records_without_ids_are_kept_apart_by_file(
 def test_ids_kept_apart_are_stable(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
 ) -> None:
-    """A record keeps the id it once got, when rows move, and when another file gives its id up."""
     root = folder({"a.csv": _ROWS, "sub/b.csv": _ROWS})
     ingest(root / "a.csv")
     ingest(root / "sub")
@@ -332,7 +318,6 @@ def test_ids_kept_apart_are_stable(
 def test_ids_that_all_are_taken(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
 ) -> None:
-    """A file whose every possible id was stated by others still gets its documents in."""
     b = str(folder({}) / "b.csv")
     ids = ["1", "b.csv:1", f"{folder({}).name}/b.csv:1", f"{b}:1"]
     records = [{"id": name, "text": "other"} for name in ids]
@@ -346,7 +331,6 @@ def test_ids_that_all_are_taken(
 def test_an_id_of_another_file_is_refused_where_ids_are_global(
     folder: Callable[..., Path], ingest: Ingest
 ) -> None:
-    """An id that another file states is a failure that names both files and the id."""
     first, second = {"id": "a", "text": "one"}, {"id": "a", "text": "two"}
     root = folder({"1.jsonl": _lines(first), "2.jsonl": _lines(second, {"id": "b", "text": "3"})})
     report = ingest(root, ids="global")
@@ -359,7 +343,6 @@ def test_an_id_of_another_file_is_refused_where_ids_are_global(
 
 
 def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, library: Path) -> None:
-    """Any other word is wrong usage, before anything is made."""
     with pytest.raises(BadOption, match="ids: must be file or global"):
         ingest(folder(_NOTES), ids="row")
     assert not library.exists()
@@ -369,7 +352,6 @@ def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, lib
 def test_an_id_twice_in_one_file_is_refused(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], batch_documents: int
 ) -> None:
-    """The second document of an id is a failure with its place, in and across batches."""
     records = [{"id": name, "text": f"{number}"} for number, name in enumerate("abcab")]
     root = folder({"a.jsonl": _lines(*records)})
     report = ingest(root, batch_documents=batch_documents)
@@ -386,7 +368,6 @@ def test_a_file_of_one_id_is_given_up(
     held: Callable[[], Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A million documents of one id are not gone through; the files after it are read."""
     monkeypatch.setattr("lpisearch.ingest.recorder.MOST_PROBLEMS", 3)
     same = [{"id": "a", "text": f"{number}"} for number in range(50)]
     root = folder({"a.jsonl": _lines(*same), "b.jsonl": _lines({"id": "b", "text": "later"})})
@@ -406,7 +387,6 @@ def test_a_file_with_failures_is_read_when_it_changes(
     opened: list[str],
     batch_documents: int,
 ) -> None:
-    """A file that had failures is read again when it changed; none of it is taken for gone."""
     good = [{"id": name, "text": name} for name in "abc"]
     root = folder({"a.jsonl": _lines(*good)})
     ingest(root)
@@ -450,7 +430,6 @@ def test_known_failures_are_counted_and_not_tried_again(
 
 
 def test_a_new_failure_beside_known_ones(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """Of a file that changed, only failures that it did not have before are new."""
     root = folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"})})
     ingest(root)
     folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"}) + "[1]\n"})
@@ -462,7 +441,6 @@ def test_a_new_failure_beside_known_ones(folder: Callable[..., Path], ingest: In
 def test_what_the_system_refused_is_tried_at_each_run(
     folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that could not be opened may be readable at the next run, though it is the same."""
     root = folder({"a.txt": "one"})
 
     def refuse(*_: Any, **__: Any) -> SourceFile:
@@ -477,7 +455,6 @@ def test_what_the_system_refused_is_tried_at_each_run(
 
 
 def test_very_many_failures_are_counted(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """Of a file with very many failures, the first are listed and the rest counted."""
     root = folder({"a.jsonl": _lines({"text": "x"}) + "{broken\n" * 1500})
     report = ingest(root)
     assert (report.failed, len(report.failures), report.unlisted) == (1500, 1000, 500)
@@ -488,7 +465,6 @@ def test_very_many_failures_are_counted(folder: Callable[..., Path], ingest: Ing
 def test_a_failure_is_of_its_own_file(
     folder: Callable[..., Path], ingest: Ingest, opened: list[str]
 ) -> None:
-    """Only the file that had a failure is read again, not the one that was read after it."""
     twice = _lines({"id": "a", "text": "one"}, {"id": "a", "text": "two"})
     root = folder({"1.jsonl": twice, "2.jsonl": _lines({"id": "b", "text": "three"})})
     ingest(root, batch_documents=3)
@@ -498,7 +474,6 @@ def test_a_failure_is_of_its_own_file(
 
 
 def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """An id that was refused is accepted once the file that had it is gone."""
     record = {"id": "a", "text": "one"}
     root = folder({"1.jsonl": _lines(record), "2.jsonl": _lines(record)})
     assert _counts(ingest(root, ids="global")) == {"added": 1, "failed": 1}
@@ -510,7 +485,6 @@ def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> Non
 def test_changed_options_read_again(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """Options that shape documents bring every file up to them, once."""
     root = folder(_NOTES)
     ingest(root)
     assert _counts(ingest(root, labels="none")) == {"updated": 2}
@@ -522,7 +496,6 @@ def test_changed_options_read_again(
 def test_labels_of_a_csv_file(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A CSV beside the documents gives labels, is not ingested, and is followed when it changes."""
     root = folder({**_NOTES, "labels.csv": "path,label\nsea/a.txt,x;y\n"})
     labels = str(root / "labels.csv")
     assert _counts(ingest(root, labels=labels)) == {"added": 2}
@@ -535,7 +508,6 @@ def test_labels_of_a_csv_file(
 def test_labels_and_splits(
     folder: Callable[..., Path], ingest: Ingest, sql: Callable[..., list[Any]]
 ) -> None:
-    """Labels come from folders, fields and columns; splits from folders and fields."""
     root = folder(
         {
             "train/sea/a.txt": "one",
@@ -558,7 +530,6 @@ def test_labels_and_splits(
 def test_a_folder_that_is_gone_for_a_while(
     folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
 ) -> None:
-    """A folder that comes back brings its documents back under the same ids."""
     root = folder(_NOTES)
     ingest(root)
     before = held()
@@ -573,7 +544,6 @@ def test_a_folder_that_is_gone_for_a_while(
 def test_a_deleted_document_stays_deleted(
     folder: Callable[..., Path], ingest: Ingest, library: Path, held: Callable[[], Any]
 ) -> None:
-    """A document that was deleted comes back with a change of its file, and not before."""
     from lpisearch.admin.listing import delete_documents
 
     root = folder(_NOTES)
@@ -586,7 +556,6 @@ def test_a_deleted_document_stays_deleted(
 
 
 def test_an_empty_folder(folder: Callable[..., Path], ingest: Ingest) -> None:
-    """An empty folder is no error, and makes an empty library."""
     assert _counts(ingest(folder({}))) == {}
 
 
@@ -596,7 +565,6 @@ def test_a_file_at_which_a_run_was_ended_is_read_last(
     opened: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What comes after it is read first the next time; then the order is the usual one again."""
     monkeypatch.setattr(isolation, "LONG_WAIT_SECONDS", 0.0)  # any file of a worker is waited for
     root = folder({"a.html": "<p>First words.", "b.txt": "Second words.", "c.txt": "Third words."})
 

@@ -26,14 +26,12 @@ ENGLISH = "This is the dog, and it was not on the tree with a cat."
 
 
 def test_the_first_documents_tell_the_language(put: Ingest, library: Path) -> None:
-    """A library of German documents is cut as German, and says so."""
     report = put([{"text": GERMAN}, {"text": "Ein Haus mit einem Garten ist nicht groß."}])
     assert library_status(Session(library))["language"] == "german"
     assert report.notes == ["Language: german (detected in 2 documents; language changes it)"]
 
 
 def test_the_language_stays(put: Ingest, library: Path) -> None:
-    """What later documents are in changes nothing, and nothing is said again."""
     put([{"text": GERMAN}])
     report = put([{"text": ENGLISH}] * 5, name="more", language="auto")
     assert library_status(Session(library))["language"] == "german"
@@ -41,14 +39,12 @@ def test_the_language_stays(put: Ingest, library: Path) -> None:
 
 
 def test_a_named_language_holds(put: Ingest, library: Path) -> None:
-    """Whatever the documents are in, --language is heeded, and nothing is looked for."""
     report = put([{"text": GERMAN}], language="fr")
     assert library_status(Session(library))["language"] == "french"
     assert report.notes == []
 
 
 def test_an_empty_folder_settles_nothing(put: Ingest, library: Path) -> None:
-    """The language is found when the first document comes."""
     put([], name="nothing")
     assert library_status(Session(library))["language"] is None
     put([{"text": GERMAN}])
@@ -56,14 +52,12 @@ def test_an_empty_folder_settles_nothing(put: Ingest, library: Path) -> None:
 
 
 def test_documents_without_evidence_are_english(put: Ingest, library: Path) -> None:
-    """Names and numbers are cut as English, and the note says that nothing told it."""
     report = put([{"text": "ship boat harbour"}])
     assert library_status(Session(library))["language"] == "english"
     assert "too little text" in report.notes[0]
 
 
 def test_later_documents_may_say_otherwise(put: Ingest, library: Path) -> None:
-    """Where most documents of the first ingest are in another language, the next step is told."""
     records = [{"text": ENGLISH}] + [{"text": f"{GERMAN} {number}"} for number in range(9)]
     report = put(records, batch_documents=1)
     assert library_status(Session(library))["language"] == "english"
@@ -73,7 +67,6 @@ def test_later_documents_may_say_otherwise(put: Ingest, library: Path) -> None:
 
 
 def test_an_unknown_language_is_refused(put: Ingest) -> None:
-    """A language that does not exist is named, with what there is."""
     with pytest.raises(BadOption, match="klingon"):
         put([{"text": GERMAN}], language="klingon")
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 def test_labels_and_splits_of_folders(
     folders: tuple[str, ...], label: tuple[str, ...], split: str
 ) -> None:
-    """The first folder is the label, unless it is called after a split, which it then is."""
     assert top_folder(folders) == label
     assert split_folder(folders) == split
 
@@ -55,7 +54,6 @@ def test_labels_and_splits_of_folders(
 def test_where_labels_come_from(
     option: str, stated: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    """What a document states comes before its folder, unless the folder is asked for."""
     rules = LabelRules(ReadOptions(labels=option))
     document = rules.apply(Document("", "", labels=stated), ("space/a.txt",), "space/a.txt")
     assert document.labels == expected
@@ -63,20 +61,17 @@ def test_where_labels_come_from(
 
 @pytest.mark.parametrize("key", ["a7", "train/space/a.txt", "a.txt", "a"])
 def test_labels_of_a_file_of_labels(key: str) -> None:
-    """A file of labels may name a document by its id, its path, its name or its stem."""
     rules = LabelRules(ReadOptions(labels="l.csv"), {key: FileLabels(("x", "y"))})
     document = rules.apply(Document("", "", "a7"), ("a7",), "train/space/a.txt")
     assert (document.labels, document.split) == (("x", "y"), "train")
 
 
 def test_a_document_that_the_file_of_labels_leaves_out_has_none() -> None:
-    """With a file of labels, no label comes from anywhere else."""
     rules = LabelRules(ReadOptions(labels="l.csv"), {"other": FileLabels(("x",))})
     assert rules.apply(Document("", "", labels=("own",)), ("a",), "space/a").labels == ()
 
 
 def test_derived_ids_grow_longer() -> None:
-    """A document without an id is called by its path, with its number where a file has many."""
     names = FileNames()
     assert names.derived("a/b.txt", "/home/notes", None) == (
         "a/b.txt",
@@ -93,7 +88,6 @@ def test_derived_ids_grow_longer() -> None:
 
 
 def test_a_name_that_two_files_would_have_goes_to_neither() -> None:
-    """Where two files of a run would be called alike, each has the next longer name."""
     files = [("a.txt", "/x/one"), ("a.txt", "/x/two"), ("b.txt", "/x/one")]
     names = FileNames.of(files)
     assert [names.derived(*file, None)[0] for file in files] == ["one/a.txt", "two/a.txt", "b.txt"]
@@ -117,7 +111,6 @@ def test_a_name_that_two_files_would_have_goes_to_neither() -> None:
 def test_files_of_labels(
     tmp_path: Path, name: str, text: str, expected: dict[str, FileLabels]
 ) -> None:
-    """Columns are known by their usual names; several labels are separated by ; or |."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
     assert read_label_file(path) == expected
@@ -125,7 +118,6 @@ def test_files_of_labels(
 
 
 def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
-    """The separators of labels can be named; without any a cell is one label."""
     path = tmp_path / "l.csv"
     path.write_text('path,label\na,"x, y;z]"\n', encoding="utf-8")
     assert read_label_file(path)["a"].labels == ("x, y", "z]")
@@ -139,7 +131,6 @@ def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
     ids=["empty", "no-label", "no-columns", "not-utf8", "missing"],
 )  # fmt: skip
 def test_a_bad_file_of_labels_is_named(tmp_path: Path, content: bytes | None) -> None:
-    """A file of labels that cannot be used is wrong usage, and the message names it."""
     path = tmp_path / "labels.csv"
     if content is not None:
         path.write_bytes(content)
@@ -148,7 +139,6 @@ def test_a_bad_file_of_labels_is_named(tmp_path: Path, content: bytes | None) ->
 
 
 def test_the_fingerprint_follows_what_shapes_documents() -> None:
-    """Options that shape documents change the fingerprint; the size limit does not."""
     plain = LabelRules(ReadOptions()).fingerprint
     assert LabelRules(ReadOptions(max_document_bytes=1)).fingerprint == plain
     # As version 0.1 wrote it: its libraries are not read anew.
@@ -178,7 +168,6 @@ def test_the_fingerprint_follows_what_shapes_documents() -> None:
 def test_what_was_recognised_stays(
     read_with: str, asked: str, format_: str, *, current: bool
 ) -> None:
-    """Only PDF files are read again for optical recognition, and none for want of it."""
     then = LabelRules(ReadOptions(ocr=read_with)).fingerprint
     source = Source(1, "/a", "/", format_, 1, 1, then)
     assert LabelRules(ReadOptions(ocr=asked)).is_current(source) is current

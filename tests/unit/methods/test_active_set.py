@@ -26,7 +26,6 @@ def gram(X: Any, active: ActiveSet) -> Any:
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=60), st.integers(0, 1000))
 def test_any_order_of_coming_and_going(moves: list[int], seed: int) -> None:
-    """Whatever comes and goes, the solution is that of the Gram matrix of what is there."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 40))
     active = ActiveSet()
@@ -50,7 +49,6 @@ def test_it_grows() -> None:
 
 
 def test_a_dependent_column_is_not_taken() -> None:
-    """A column that the others make up adds nothing and is refused."""
     X = np.random.default_rng(0).standard_normal((20, 3))
     X = np.column_stack([X, X[:, 0] - 2 * X[:, 1]])
     assert filled(X, [0, 1, 2, 3]).columns == [0, 1, 2]
@@ -58,7 +56,6 @@ def test_a_dependent_column_is_not_taken() -> None:
 
 
 def test_what_rounding_spoils_is_renewed() -> None:
-    """Where columns are nearly dependent the inverse is computed anew, and the solution holds."""
     rng = np.random.default_rng(0)
     base = rng.standard_normal((50, 1))
     X = base + 1e-4 * rng.standard_normal((50, 30))
@@ -72,7 +69,6 @@ def test_what_rounding_spoils_is_renewed() -> None:
 
 
 def test_a_good_inverse_is_kept(monkeypatch: Any) -> None:
-    """Without need nothing is inverted."""
     monkeypatch.setattr("lpisearch.methods.lasso.linalg.inv", None)
     X = np.random.default_rng(0).standard_normal((60, 10))
     active = filled(X, list(range(10)))

@@ -14,7 +14,6 @@ from lpisearch.methods.responses import (
 
 
 def test_quadrature_gives_the_spectral_sum() -> None:
-    """Nodes and masses reproduce vᵀ f(X Xᵀ) v for a smooth f."""
     rng = np.random.default_rng(0)
     X, probes = rng.random((40, 25)) / 5, rng.standard_normal((40, 3))
     nodes, masses = _quadrature(_of_rows(X), probes, 20)
@@ -25,14 +24,12 @@ def test_quadrature_gives_the_spectral_sum() -> None:
 
 
 def test_quadrature_survives_an_early_end() -> None:
-    """A probe within an eigenvector ends after one step; a probe of zeros has no mass."""
     X = np.diag([3.0, 2.0, 1.0])
     nodes, masses = _quadrature(_of_rows(X), np.array([[1.0, 0, 0], [0, 0, 0]]).T, 3)
     assert (masses / (nodes + 1)).sum(axis=1) == pytest.approx([1 / 10, 0])
 
 
 def test_alpha_is_what_the_full_formula_gives() -> None:
-    """The choice is that of modified cross-validation by explicit matrices, or beside it."""
     rng = np.random.default_rng(3)
     n = 300
     X = rng.standard_normal((n, 60)) / np.sqrt(60)
@@ -46,7 +43,6 @@ def test_alpha_is_what_the_full_formula_gives() -> None:
 
 
 def test_more_noise_asks_for_more_penalty() -> None:
-    """Noisier responses lead to a larger α."""
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.standard_normal((400, 80)) / 9)
     signal = X @ rng.standard_normal((80, 10))
@@ -59,7 +55,6 @@ def test_more_noise_asks_for_more_penalty() -> None:
 
 
 def test_empty_documents_do_not_count() -> None:
-    """Rows without a term leave the choice as it is."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 40)) / 6
     Y = X @ rng.standard_normal((40, 5)) + rng.standard_normal((200, 5))
@@ -70,7 +65,6 @@ def test_empty_documents_do_not_count() -> None:
 
 
 def test_dimensions_that_count_a_twentieth_are_kept() -> None:
-    """By hand: with power 2, λ down to the root of 1/20 of the first one stays."""
     values = np.array([0.9, 0.8, 0.5, 0.21, 0.20, 0.1])
     assert choose_dimensions(values, 2.0) == 4
     assert choose_dimensions(values, 1.0) == 6
@@ -78,7 +72,6 @@ def test_dimensions_that_count_a_twentieth_are_kept() -> None:
 
 
 def test_there_are_never_more_than_300_dimensions() -> None:
-    """A flat spectrum is cut off."""
     assert choose_dimensions(np.linspace(1, 0.9, 400), 2.0) == 300
     assert choose_dimensions(np.ones(3), 2.0) == 3
     assert choose_dimensions(np.empty(0), 2.0) == 0

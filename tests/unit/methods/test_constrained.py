@@ -40,7 +40,6 @@ KINDS = ["spread", "crowded", "repeated", "equal", "zero", "tiny", "negative"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_maximum_is_that_of_the_explicit_complement(kind: str) -> None:
-    """Constraint after constraint, the quotient is the largest eigenvalue on the complement."""
     random = np.random.default_rng(1)
     diagonal = spectrum(kind, 40, random)
     problem = ConstrainedDiagonal(diagonal)
@@ -58,7 +57,6 @@ def test_each_maximum_is_that_of_the_explicit_complement(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["spread", "repeated"])
 def test_constraining_the_maximiser_itself_moves_on_to_the_next_eigenvector(kind: str) -> None:
-    """Constraints equal to the vectors found give the diagonal back in order."""
     diagonal = spectrum(kind, 24, np.random.default_rng(2))
     problem = ConstrainedDiagonal(diagonal)
     for expected in diagonal[:20]:
@@ -68,14 +66,12 @@ def test_constraining_the_maximiser_itself_moves_on_to_the_next_eigenvector(kind
 
 
 def test_a_zero_in_the_constraint_leaves_that_coordinate_free() -> None:
-    """By hand: with w orthogonal to e₁, the maximum of diag(3, 2, 1) is 2, at e₂."""
     problem = ConstrainedDiagonal(np.array([3.0, 2.0, 1.0]))
     problem.add(np.array([5.0, 0.0, 0.0]))
     np.testing.assert_allclose(np.abs(problem.largest()), [0, 1, 0], atol=1e-12)
 
 
 def test_a_mixed_constraint_gives_the_root_of_the_secular_equation() -> None:
-    """By hand: diag(1, 0) with w orthogonal to (1, 1) leaves (1, -1)/√2, of value ½."""
     problem = ConstrainedDiagonal(np.array([1.0, 0.0]))
     problem.add(np.array([1.0, 1.0]))
     np.testing.assert_allclose(np.abs(problem.largest()), np.full(2, np.sqrt(0.5)), atol=1e-12)
@@ -88,7 +84,6 @@ def test_a_mixed_constraint_gives_the_root_of_the_secular_equation() -> None:
 def test_inertia_counts_the_eigenvalues_above_a_shift(
     n: int, share: float, shift: float, seed: int
 ) -> None:
-    """The factorisation's count equals the count from explicit eigenvalues."""
     random = np.random.default_rng(seed)
     diagonal = np.sort(random.random(n))[::-1]
     n_constraints = max(1, round(share * (n - 1)))
@@ -99,7 +94,6 @@ def test_inertia_counts_the_eigenvalues_above_a_shift(
 
 
 def test_a_solve_inverts_the_projected_diagonal() -> None:
-    """P·(Λ - μ)·x gives the right-hand side back, and x obeys the constraints."""
     random = np.random.default_rng(3)
     diagonal = np.sort(random.random(30))[::-1]
     constraints = np.linalg.qr(random.normal(size=(30, 7)))[0]
@@ -112,7 +106,6 @@ def test_a_solve_inverts_the_projected_diagonal() -> None:
 
 
 def test_a_shift_that_is_an_eigenvalue_is_stepped_off() -> None:
-    """With the upper bound exactly on the answer, the first factorisation is singular."""
     problem = ConstrainedDiagonal(np.array([3.0, 2.0, 1.0]))
     problem.add(np.array([1.0, 0.0, 0.0]))
     assert _ShiftedPencil(problem._diagonal, problem._constraints, 2.0, 1e-2).is_singular
@@ -121,7 +114,6 @@ def test_a_shift_that_is_an_eigenvalue_is_stepped_off() -> None:
 
 
 def test_when_shifts_run_out_the_dense_solver_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a single shift the same maxima come out."""
     monkeypatch.setattr(olpi, "_MAX_SHIFTS", 0)
     random = np.random.default_rng(4)
     diagonal = np.sort(random.random(20))[::-1]

@@ -21,14 +21,12 @@ def problem() -> tuple[Any, Any]:
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bounds_the_largest_squared_singular_value(kind: Any, dtype: Any) -> None:
-    """It lies above it by no more than the margin."""
     X = kind(problem()[0].astype(dtype))
     exact = np.linalg.norm(problem()[0], 2) ** 2
     assert exact <= largest_curvature(X, X.T, np.random.default_rng(0)) <= 1.03 * exact
 
 
 def test_a_step_too_long_is_seen() -> None:
-    """A change whose image is longer than the bound allows overshoots; rounding does not."""
     X, _ = problem()
     change = np.linalg.svd(X)[2][:1].T
     curvature = float(np.linalg.norm(X, 2)) ** 2
@@ -41,7 +39,6 @@ def test_a_step_too_long_is_seen() -> None:
 def test_too_small_an_estimate_is_made_up_for(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step that overshoots is noticed, and the iteration ends where it would have."""
     X, Y = problem()
     options: Any = {"mu": 1, "rho": 1, "tolerance": 1e-7, "max_steps": 20_000}
     rng = np.random.default_rng(0)
@@ -53,7 +50,6 @@ def test_too_small_an_estimate_is_made_up_for(
 
 
 def test_nothing_asked_of_the_tolerance_ends() -> None:
-    """With a tolerance of 0 solvers end by themselves or at their limit, in single precision."""
     X, Y = problem()
     single, right = X.astype(np.float32), Y.astype(np.float32)
     lasso = group_lasso(single, right, 1.0, tolerance=0, max_steps=5000)

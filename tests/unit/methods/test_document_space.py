@@ -16,7 +16,6 @@ LOW_RANK = RANDOM.random((20, 4)) @ RANDOM.random((4, 25))
 @pytest.mark.parametrize("X", [WIDE, TALL, LOW_RANK], ids=["wide", "tall", "low rank"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_whole_space_gives_the_documents_back(X: np.ndarray, form: type) -> None:
-    """X is documents · scales · basis, with the singular values and an orthonormal basis."""
     space = whole_space(form(X))
     basis = space.to_terms(np.eye(len(space.scales)))
     np.testing.assert_allclose((space.documents * space.scales) @ basis, X, atol=1e-12)
@@ -26,7 +25,6 @@ def test_the_whole_space_gives_the_documents_back(X: np.ndarray, form: type) -> 
 
 
 def test_rounding_of_single_precision_is_no_dimension() -> None:
-    """A text and a longer copy of it, each brought to unit length, are one dimension."""
     text = RANDOM.random(40).astype(np.float32)
     longer = text * np.float32(3.7)
     X = np.stack([text / np.linalg.norm(text), longer / np.linalg.norm(longer)])
@@ -35,7 +33,6 @@ def test_rounding_of_single_precision_is_no_dimension() -> None:
 
 
 def test_an_ill_conditioned_basis_is_orthonormal_and_the_documents_fit_it() -> None:
-    """Singular values down to the limit of the rank: coordinates stay exact, each to its scale."""
     U, V = svd(WIDE, full_matrices=False)[::2]
     X = (U * np.geomspace(1, 2e-5, 12)) @ V
     space = whole_space(X)
@@ -45,7 +42,6 @@ def test_an_ill_conditioned_basis_is_orthonormal_and_the_documents_fit_it() -> N
 
 
 def test_the_leading_part_keeps_the_largest_values() -> None:
-    """Cutting the whole space leaves the first dimensions as they were."""
     whole = whole_space(WIDE)
     part = whole.leading(3)
     np.testing.assert_array_equal(part.scales, whole.scales[:3])
@@ -54,7 +50,6 @@ def test_the_leading_part_keeps_the_largest_values() -> None:
 
 
 def test_iteration_finds_the_leading_space_of_a_clear_spectrum() -> None:
-    """Where the rest is small, the space is that of the leading singular vectors."""
     X = LOW_RANK + 1e-5 * RANDOM.random((20, 25))
     space = leading_space(X, 4, np.random.default_rng(0))
     basis = space.to_terms(np.eye(4))
@@ -64,7 +59,6 @@ def test_iteration_finds_the_leading_space_of_a_clear_spectrum() -> None:
 
 
 def test_documents_are_exact_in_a_space_found_in_single_precision() -> None:
-    """Coordinates are the documents projected on the basis, to the precision of the input."""
     X = sparse.random_array((80, 60), density=0.2, rng=1, dtype=np.float32).tocsr()
     space = leading_space(X, 10, np.random.default_rng(0))
     basis = space.to_terms(np.eye(10))

@@ -27,7 +27,6 @@ def solve(W: Affinity, count: int, **options: Any) -> Any:
 @pytest.mark.parametrize("start", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_block_finds_what_lapack_finds(start: bool, dtype: Any) -> None:  # noqa: FBT001 -- a case
-    """The filtered block iteration finds the leading subspace and its eigenvalues."""
     X = documents()
     W = nearest(X)
     exact = solve(W, 9, solver="dense")
@@ -41,7 +40,6 @@ def test_block_finds_what_lapack_finds(start: bool, dtype: Any) -> None:  # noqa
 
 
 def test_arpack_finds_what_lapack_finds() -> None:
-    """The reference for large graphs agrees with the one for small."""
     W = nearest(documents())
     exact, lanczos = solve(W, 20, solver="dense"), solve(W, 20, solver="arpack")
     np.testing.assert_allclose(lanczos.values, exact.values, atol=1e-6)
@@ -50,7 +48,6 @@ def test_arpack_finds_what_lapack_finds() -> None:
 
 @pytest.mark.parametrize("solver", ["dense", "block", "arpack"])
 def test_vectors_solve_the_problem(solver: str) -> None:
-    """W y = λ D y holds, the constant is left out, and yᵀ D y is the sum of the degrees."""
     W = nearest(documents())
     found = solve(W, 9, solver=solver, tolerance=1e-8)
     D = W.degrees[:, np.newaxis]
@@ -64,7 +61,6 @@ def test_vectors_solve_the_problem(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", ["dense", "block"])
 def test_parts_of_a_graph_repeat_the_eigenvalue_one(solver: str) -> None:
-    """Of k parts, k - 1 vectors have λ = 1; each is constant on every part."""
     X = sparse.block_diag([documents(n, 60, 3, n) for n in (300, 250, 200)], format="csr")
     W = nearest(sparse.csr_array(X))
     assert W.n_components == 3
@@ -77,7 +73,6 @@ def test_parts_of_a_graph_repeat_the_eigenvalue_one(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", ["dense", "block"])
 def test_isolated_documents_take_no_part(solver: str) -> None:
-    """Their responses are 0, and the others' are what they would be without them."""
     X = documents()
     wider = sparse.csr_array(sparse.block_diag([X, sparse.eye_array(5)]))
     alone, together = solve(nearest(X), 9), solve(nearest(wider), 9, solver=solver, tolerance=1e-8)
@@ -87,7 +82,6 @@ def test_isolated_documents_take_no_part(solver: str) -> None:
 
 
 def test_factors_serve_like_edges() -> None:
-    """The complete graph, kept as its factor, has the eigenvectors of the full matrix."""
     X = documents(700, 100)
     W = complete(X)
     found = solve(W, 8, solver="block", start=X, tolerance=1e-8)
@@ -96,7 +90,6 @@ def test_factors_serve_like_edges() -> None:
 
 
 def test_only_positive_eigenvalues_are_kept() -> None:
-    """A graph of few classes has no more vectors than classes tell apart."""
     factor = sparse.csr_array(np.eye(4)[np.arange(1000) % 4])
     for solver in ("dense", "block"):
         found = solve(Affinity(factor=factor), 50, solver=solver)
@@ -104,11 +97,9 @@ def test_only_positive_eigenvalues_are_kept() -> None:
 
 
 def test_a_graph_without_edges_has_no_vectors() -> None:
-    """Nothing is found where nobody has a neighbour."""
     assert solve(Affinity(edges=sparse.csr_array((5, 5))), 3).vectors.shape == (5, 0)
 
 
 def test_unknown_solver_is_refused() -> None:
-    """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, block, arpack, dense"):
         solve(nearest(documents(20)), 2, solver="magic")

@@ -43,7 +43,6 @@ def nmf_arrays() -> dict[str, Any]:
     ids=["plsi", "tempered", "nmf"],
 )
 def test_each_document_is_placed_by_itself(rule: str, arrays: dict[str, Any]) -> None:
-    """Whatever its length and company, a document has the place that it has alone."""
     X, fold = documents(), placement.placement_rule(rule)
     together = fold(arrays, SparseRows.of_matrix(X))
     assert not together[5].any()
@@ -54,7 +53,6 @@ def test_each_document_is_placed_by_itself(rule: str, arrays: dict[str, Any]) ->
 
 @pytest.mark.parametrize("beta", [1.0, 0.7])
 def test_shares_are_a_fixed_point(beta: float) -> None:
-    """One more step of EM, as the formulas have it, hardly moves the shares."""
     X, arrays = documents(), plsi_arrays(beta)
     shares = placement.fold_plsi(arrays, SparseRows.of_matrix(X))
     weights = arrays["prior"] * shares[:, np.newaxis, :] ** beta * arrays["terms"]
@@ -66,7 +64,6 @@ def test_shares_are_a_fixed_point(beta: float) -> None:
 
 
 def test_no_factor_is_given_up_too_soon() -> None:
-    """No factor, not one with a share of nearly 0 either, would make a document likelier."""
     X, arrays = documents(400, seed=6), plsi_arrays()
     shares = placement.fold_plsi(arrays, SparseRows.of_matrix(X))
     densities = shares @ arrays["terms"].T
@@ -75,7 +72,6 @@ def test_no_factor_is_given_up_too_soon() -> None:
 
 
 def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents in many small blocks have the shares that they have in large ones."""
     rows = SparseRows.of_matrix(documents())
     whole = placement.fold_plsi(plsi_arrays(), rows)
     monkeypatch.setattr(placement, "BLOCK", 300)
@@ -83,21 +79,18 @@ def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_at_the_limit_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the last leap allowed, every document has the shares that it has come to."""
     monkeypatch.setattr(placement, "MAX_LEAPS", 1)
     shares = placement.fold_plsi(plsi_arrays(), SparseRows.of_matrix(documents()))
     np.testing.assert_allclose(np.delete(shares, 5, axis=0).sum(axis=1), 1, atol=1e-12)
 
 
 def test_parts_at_the_limit_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the last sweep allowed, every document has the parts that it has come to."""
     monkeypatch.setattr(placement, "MAX_SWEEPS", 1)
     parts = placement.fold_nmf(nmf_arrays(), SparseRows.of_matrix(documents()))
     assert np.delete(parts, 5, axis=0).any(axis=1).all()
 
 
 def test_columns_are_swept_alike_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many columns are swept together makes no difference."""
     rng = np.random.default_rng(4)
     gram, targets, parts = nmf_arrays()["gram"], rng.random((4, 50)), rng.random((4, 50))
     whole, blocks = parts.copy(), parts.copy()
@@ -109,7 +102,6 @@ def test_columns_are_swept_alike_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_factor_without_terms_has_no_part() -> None:
-    """A factor of zeros leaves the parts of the others as they are."""
     arrays = nmf_arrays()
     factors = np.insert(arrays["factors"], 2, 0, axis=1)
     rows = SparseRows.of_matrix(documents())
@@ -121,7 +113,6 @@ def test_a_factor_without_terms_has_no_part() -> None:
 
 @pytest.mark.parametrize("beta", [1.0, 0.7])
 def test_no_leap_makes_a_document_less_likely(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The more leaps are allowed, the likelier each document is under its shares."""
     X, arrays = documents(40), plsi_arrays(beta)
     last = np.full(40, -np.inf)
     for leaps in range(1, 15):

@@ -19,7 +19,6 @@ def random_rows(n: int = 40, n_terms: int = 30) -> SparseRows:
 
 @pytest.mark.parametrize("most", [0, 2**20])
 def test_cosines_are_inner_products(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """All lists at once or one after the other, the cosines are those of the full product."""
     monkeypatch.setattr(placement, "MOST_ENTRIES", most)
     rows = random_rows()
     lists = InvertedRows.of_rows(rows)
@@ -33,7 +32,6 @@ def test_cosines_are_inner_products(monkeypatch: pytest.MonkeyPatch, most: int) 
 
 
 def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many entries are added at once makes no difference at all."""
     rows = random_rows()
     lists = InvertedRows.of_rows(rows)
     at_once = [lists.cosines(terms, weights) for terms, weights in rows]
@@ -43,7 +41,6 @@ def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_arrays_come_back() -> None:
-    """What is stored is enough."""
     rows = random_rows()
     lists = InvertedRows.of_rows(rows)
     again = InvertedRows.of_arrays(lists.arrays(), 40)

@@ -23,7 +23,6 @@ def corpus(n: int = 80, n_terms: int = 60, seed: int = 0) -> Any:
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
 def test_all_documents_as_landmarks_are_exact(kernel: str, alpha: float) -> None:
-    """The way by landmarks gives the exact places where every document is one."""
     X, new = corpus(), corpus(9, seed=1)
     exact = KRLPI(4, kernel=kernel, alpha=alpha).fit(X)
     drawn = KRLPI(4, kernel=kernel, alpha=alpha, exact_documents=1, landmarks=80).fit(X)
@@ -47,7 +46,6 @@ def test_landmarks_minimise_the_same_objective_among_their_functions() -> None:
 
 
 def test_a_few_landmarks_come_near_to_all() -> None:
-    """A quarter of the documents spans nearly the places that all give."""
     X = corpus(250)
     exact = KRLPI(2).fit(X)
     drawn = KRLPI(2, exact_documents=100, landmarks=60).fit(X)
@@ -57,7 +55,6 @@ def test_a_few_landmarks_come_near_to_all() -> None:
 
 
 def test_alpha_is_chosen_alike_on_both_ways() -> None:
-    """From random vectors or from the spectrum: the same choice, but for a step or two."""
     X = corpus(200)
     exact = KRLPI(8, alpha="auto").fit(X)
     drawn = KRLPI(8, alpha="auto", exact_documents=10, landmarks=200).fit(X)
@@ -66,7 +63,6 @@ def test_alpha_is_chosen_alike_on_both_ways() -> None:
 
 
 def test_length_and_empty_documents_take_no_part() -> None:
-    """Documents count at unit length; those without a term change no other's place."""
     X = corpus() + np.random.default_rng(1).random((80, 60)) / 50  # no two cosines are equal
     plain = KRLPI(4).fit(X)
     longer = np.vstack([X * np.linspace(1, 4, 80)[:, np.newaxis], np.zeros((3, 60))])
@@ -79,7 +75,6 @@ def test_length_and_empty_documents_take_no_part() -> None:
 
 
 def test_more_penalty_draws_places_together() -> None:
-    """The larger α, the nearer to the origin the places are."""
     X = corpus()
     spread = [np.abs(KRLPI(3, alpha=alpha).fit(X).embedding_).mean() for alpha in (0.01, 1, 100)]
     assert spread[0] > spread[1] > spread[2] > 0
@@ -102,6 +97,5 @@ def test_more_penalty_draws_places_together() -> None:
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    """An option that cannot work is named, with what can."""
     with pytest.raises(ValueError, match=message):
         KRLPI(3, **options).fit(corpus())

@@ -48,13 +48,11 @@ def mislabelled(count: int, wrong: float) -> tuple[NDArray[np.float32], list[int
 
 
 def test_wrong_labels_ask_for_more_penalty() -> None:
-    """Where labels are noise in part, α is above 1, and else no more than that."""
     assert chosen(*mislabelled(1200, 0.4)) > 1
     assert chosen(*documents(1200, 4, 0.5)) <= 1
 
 
 def test_near_duplicates_do_not_lower_alpha() -> None:
-    """Five near copies of every document lead by a formula to the least α there is, not here."""
     X, labels = mislabelled(600, 0.4)
     noise = np.random.default_rng(1).random((5 * len(X), N_TERMS)).astype(np.float32)
     copies = np.asarray(unit_rows(np.tile(X, (5, 1)) + np.float32(0.005) * noise))
@@ -75,7 +73,6 @@ def test_near_duplicates_do_not_lower_alpha() -> None:
 def test_the_alpha_nearest_to_1_that_is_not_clearly_worse(
     monkeypatch: pytest.MonkeyPatch, right: dict[float, int], expected: float
 ) -> None:
-    """Of those within two standard errors of the best, the one nearest to 1 is taken."""
     rng = np.random.default_rng(0)
     counts = dict(zip(LABEL_ALPHAS.tolist(), right.values(), strict=True))
 
@@ -87,20 +84,17 @@ def test_the_alpha_nearest_to_1_that_is_not_clearly_worse(
 
 
 def test_a_few_documents_leave_alpha_at_1() -> None:
-    """Nothing is clearly better than 1 where hardly anything can be held out."""
     assert chosen(*documents(12, 2, 0.5)) == 1
     assert chosen(documents(2, 2, 0.5)[0], [0, 1]) == 1
 
 
 def test_documents_without_a_label_take_no_part() -> None:
-    """The choice is the same with them and without."""
     X, labels = documents(400, 5, 0.1)
     more = np.concatenate([X, np.flip(X, axis=1)[:200]])
     assert chosen(more, [*labels, *[None] * 200]) == chosen(X, labels)
 
 
 def test_large_collections_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more documents take part than the most."""
     X, labels = documents(500, 5, 0.1)
     monkeypatch.setattr(rlpi, "MOST_DOCUMENTS", 100)
     shares = memberships(labels, len(labels))[0]
@@ -111,7 +105,6 @@ def test_large_collections_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rlpi_chooses_so_where_all_documents_have_labels() -> None:
-    """With labels α comes from the list of this rule; several labels and dense rows will do."""
     X, labels = documents(300, 5, 0.1)
     assert RLPI(alpha="auto").fit(X, labels).alpha_ in LABEL_ALPHAS
     several = [[label, "other"] if row % 3 else [label] for row, label in enumerate(labels)]

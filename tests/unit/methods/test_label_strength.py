@@ -33,7 +33,6 @@ def _chosen(X: Any, labels: Any, places: Any) -> float:
 
 
 def test_the_better_kind_counts_more() -> None:
-    """Places that give the classes away outweigh the labels, places without sense do not."""
     X, labels = _documents()
     telling = 3 * np.eye(N_CLASSES)[labels]
     rng = np.random.default_rng(1)
@@ -43,7 +42,6 @@ def test_the_better_kind_counts_more() -> None:
 
 
 def test_too_few_labels_leave_it_at_one() -> None:
-    """Where nothing can be held out, both kinds count alike."""
     X, labels = _documents()
     rows = [int(np.flatnonzero(labels == each)[0]) for each in range(N_CLASSES)]
     assert _chosen(X[rows[:2]], labels[rows[:2]], np.ones((2, 1))) == 1
@@ -51,7 +49,6 @@ def test_too_few_labels_leave_it_at_one() -> None:
 
 @pytest.mark.parametrize("strength", [s for s in STRENGTHS if 0 < s < np.inf])
 def test_dimensions_of_both_kinds_lie_side_by_side(strength: float) -> None:
-    """The first are those of the labelled documents alone, so many times; then the neighbours'."""
     X, labels = _documents()
     some = [label if row < 40 else None for row, label in enumerate(labels.tolist())]
     both = RLPI(10, label_strength=strength).fit(X, some)
@@ -64,7 +61,6 @@ def test_dimensions_of_both_kinds_lie_side_by_side(strength: float) -> None:
 
 
 def test_one_kind_alone_at_the_ends() -> None:
-    """At 0 it is the map without labels, at infinity that of the labelled documents."""
     X, labels = _documents()
     some = [label if row < 40 else None for row, label in enumerate(labels.tolist())]
     without = RLPI(10, label_strength=0).fit(X, some)
@@ -75,7 +71,6 @@ def test_one_kind_alone_at_the_ends() -> None:
 
 
 def test_no_more_dimensions_than_asked() -> None:
-    """Where few are asked for, those of the labels come first; auto adds both kinds up."""
     X, labels = _documents()
     some = [label if row < 40 else None for row, label in enumerate(labels.tolist())]
     for count in (1, 2, 3):
@@ -85,7 +80,6 @@ def test_no_more_dimensions_than_asked() -> None:
 
 
 def test_when_there_are_some_labels() -> None:
-    """Only where some documents, not all, have one of several labels."""
     assert some_labels(None, 3) is None
     assert some_labels(["a", "b", "a"], 3) is None
     assert some_labels(["a", None, "a"], 3) is None

@@ -56,7 +56,6 @@ def by_coordinates(X: Any, y: Any, penalty: float, rounds: int = 600) -> Any:
 @pytest.mark.parametrize("cardinality", [1, 2, 7, 25])
 @pytest.mark.parametrize("centred", [False, True])
 def test_the_conditions_hold(shape: tuple[int, int], cardinality: int, centred: bool) -> None:  # noqa: FBT001  # pytest gives it by name
-    """At the end of every path the conditions of the lasso hold to rounding, with k terms."""
     X, Y = problem(*shape)
     found = lasso(sparse.csr_array(X), Y, cardinality=cardinality, centred=centred)
     assert (np.count_nonzero(found.coefficients, axis=0) == cardinality).all()
@@ -68,7 +67,6 @@ def test_the_conditions_hold(shape: tuple[int, int], cardinality: int, centred: 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
 def test_agrees_with_coordinate_descent(shape: tuple[int, int], share: float) -> None:
-    """For a given β the map is that of scikit-learn's Lasso, whose α is β / 2n."""
     X, Y = problem(*shape)
     penalties = share * largest_penalties(X, Y)
     found = lasso(X, Y, penalty=penalties)
@@ -82,7 +80,6 @@ def test_agrees_with_coordinate_descent(shape: tuple[int, int], share: float) ->
 
 
 def test_agrees_with_a_slow_reference() -> None:
-    """Solving coefficient by coefficient, as the textbook does, ends in the same place."""
     X, Y = problem(30, 20)
     found = lasso(X, Y, penalty=0.4)
     for column in range(Y.shape[1]):
@@ -92,7 +89,6 @@ def test_agrees_with_a_slow_reference() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_leaves_the_path_where_it_first_has_more(seed: int) -> None:
-    """The map is the last one on the whole path before there are k + 1 terms for the first time."""
     X, Y = problem(50, 80, seed, responses=1)
     alphas, _, path = lars_path(X, Y[:, 0], method="lasso")
     counts = np.count_nonzero(np.abs(path) > 1e-12, axis=0)
@@ -105,7 +101,6 @@ def test_leaves_the_path_where_it_first_has_more(seed: int) -> None:
 
 
 def test_a_centred_path_is_that_of_the_centred_matrix() -> None:
-    """Taking out the mean without writing it down changes nothing."""
     X, Y = problem(60, 90)
     implicit = lasso(sparse.csr_array(X), Y, cardinality=12, centred=True)
     explicit = lasso(X - X.mean(axis=0), Y, cardinality=12)
@@ -115,7 +110,6 @@ def test_a_centred_path_is_that_of_the_centred_matrix() -> None:
 
 @pytest.mark.parametrize("cardinality", [1, 5, 20, 130])
 def test_columns_that_depend_on_each_other(cardinality: int) -> None:
-    """Copies, multiples and sums of columns end no path and break no condition."""
     rng = np.random.default_rng(0)
     base = rng.poisson(0.4, (50, 40)).astype(float)
     X = np.hstack([base, base, 2 * base[:, :20], base[:, :20] + base[:, 20:], np.zeros((50, 10))])
@@ -126,7 +120,6 @@ def test_columns_that_depend_on_each_other(cardinality: int) -> None:
 
 
 def test_ties_are_taken_one_by_one() -> None:
-    """Terms whose products are exactly equal enter one after the other, and all of them do."""
     X, Y = np.eye(6), np.array([[1.0], [1], [-1], [1], [-1], [1]])
     for k in (1, 3, 6):
         found = lasso(X, Y, cardinality=k)
@@ -137,7 +130,6 @@ def test_ties_are_taken_one_by_one() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_without_a_limit_it_ends_at_least_squares(shape: tuple[int, int]) -> None:
-    """β = 0 is the end of the path: what is left is orthogonal to all terms."""
     X, Y = problem(*shape)
     found = lasso(X, Y)
     np.testing.assert_allclose(X.T @ (Y - X @ found.coefficients), 0, atol=1e-8)
@@ -161,7 +153,6 @@ def test_many_ties(seed: int, centred: bool) -> None:  # noqa: FBT001  # hypothe
 
 
 def test_terms_without_a_document() -> None:
-    """A term that no document has never enters, on the whole path down to least squares."""
     X, Y = np.eye(5, 9), np.arange(-2.0, 3)[:, np.newaxis]
     coefficients = lasso(X, Y, cardinality=9).coefficients
     np.testing.assert_allclose(coefficients[:5], Y, atol=1e-12)
@@ -169,7 +160,6 @@ def test_terms_without_a_document() -> None:
 
 
 def test_a_penalty_that_leaves_nothing() -> None:
-    """From the largest β on there is no term; just below it there is one."""
     X, Y = problem(40, 60)
     largest = largest_penalties(sparse.csr_array(X), Y)
     assert not lasso(X, Y, penalty=largest).coefficients.any()
@@ -178,7 +168,6 @@ def test_a_penalty_that_leaves_nothing() -> None:
 
 
 def test_a_response_of_rounding_has_no_term() -> None:
-    """Where no term has anything to do with a response, rounding is not taken for a map."""
     X, Y = problem(60, 20)
     projector = X @ np.linalg.pinv(X)
     assert not lasso(X, Y - projector @ Y, cardinality=5).coefficients.any()
@@ -186,7 +175,6 @@ def test_a_response_of_rounding_has_no_term() -> None:
 
 
 def test_rounding_is_not_fitted() -> None:
-    """Where two terms explain a response but for its rounding, no third one enters."""
     X, _ = problem(40, 60)
     Y = (X[:, :1] - 2 * X[:, 1:2]).astype(np.float32)
     assert np.count_nonzero(lasso(X.astype(np.float32), Y, cardinality=30).coefficients) < 30
@@ -206,7 +194,6 @@ def test_single_precision() -> None:
 
 
 def test_each_response_by_itself() -> None:
-    """What a response gets does not depend on those beside it, to the last bit."""
     X, Y = problem(50, 70)
     together = lasso(X, Y, cardinality=9).coefficients
     for column in range(Y.shape[1]):
@@ -215,7 +202,6 @@ def test_each_response_by_itself() -> None:
 
 
 def test_a_path_that_takes_too_many_steps(monkeypatch: Any) -> None:
-    """It is left where it is, which is said; the map is right for the β it has come to."""
     monkeypatch.setattr(methods_lasso, "STEPS_A_TERM", 0.5)
     X, Y = problem(40, 60, responses=1)
     with pytest.warns(NotConverged, match="lasso path of response 0 did not converge in 20 steps"):
@@ -234,13 +220,11 @@ def test_automatic_cardinality(n_terms: int, chosen: int) -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, None, "few"])
 def test_a_cardinality_that_is_no_number_of_terms(bad: Any) -> None:
-    """It must be a whole number above 0, or "auto"."""
     with pytest.raises(ValueError, match='cardinality must be a whole number above 0 or "auto"'):
         cardinality_for(bad, 10)
 
 
 def test_a_cardinality_above_the_number_of_terms() -> None:
-    """All terms are the most there are."""
     assert cardinality_for(10, 10) == 10
     with pytest.raises(ValueError, match="cardinality is 11, but there are only 10 terms"):
         cardinality_for(11, 10)

@@ -25,7 +25,6 @@ def normal_equations(X: Any, Y: Any, alpha: float) -> Any:
 @pytest.mark.parametrize("shape", [(60, 100), (100, 60), (50, 50)])
 @pytest.mark.parametrize("solver", ["dense", "cg"])
 def test_solves_the_normal_equations(shape: tuple[int, int], solver: str) -> None:
-    """Primal or dual, direct or by steps, the solution is that of ridge regression."""
     X, Y = problem(*shape)
     for matrix in (X, sparse.csr_array(X)):
         A = ridge(matrix, Y, 0.5, solver=solver, tolerance=1e-9)
@@ -34,7 +33,6 @@ def test_solves_the_normal_equations(shape: tuple[int, int], solver: str) -> Non
 
 
 def test_single_precision_is_kept() -> None:
-    """float32 in, float32 out, right to a few digits."""
     X, Y = problem(80, 120)
     A = ridge(sparse.csr_array(X, dtype=np.float32), Y.astype(np.float32), 1.0, solver="cg")
     assert A.coefficients.dtype == np.float32
@@ -44,7 +42,6 @@ def test_single_precision_is_kept() -> None:
 
 @pytest.mark.parametrize("solver", ["dense", "cg"])
 def test_no_penalty_gives_the_solution_of_least_norm(solver: str) -> None:
-    """α = 0 is the pseudo-inverse, also where rows are copies of each other."""
     X, Y = problem(30, 60)
     X = np.vstack([X, X[:5]])
     Y = np.vstack([Y, Y[:5]])
@@ -53,14 +50,12 @@ def test_no_penalty_gives_the_solution_of_least_norm(solver: str) -> None:
 
 
 def test_looser_tolerance_takes_fewer_steps() -> None:
-    """The residual decides when to stop."""
     X, Y = problem(100, 150)
     loose, tight = (ridge(X, Y[:, :3], 0.1, solver="cg", tolerance=t) for t in (0.1, 1e-6))
     assert 0 < loose.steps < tight.steps
 
 
 def test_weights_decide_which_residuals_count() -> None:
-    """A response of weight 0 does not hold up the others."""
     X, _ = problem(100, 150)
     easy = np.linalg.svd(X)[0][:, :1]
     hard = np.random.default_rng(0).standard_normal((100, 1))
@@ -71,7 +66,6 @@ def test_weights_decide_which_residuals_count() -> None:
 
 
 def test_response_of_zeros_gives_zeros() -> None:
-    """A response that is already met needs no coefficients, and divides nothing by zero."""
     X, Y = problem(50, 80)
     Y[:, 3] = 0
     for solver in ("dense", "cg"):
@@ -81,14 +75,12 @@ def test_response_of_zeros_gives_zeros() -> None:
 
 
 def test_unknown_solver_is_refused() -> None:
-    """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, cg, dense"):
         ridge(*problem(5, 5), 1.0, solver="magic")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_copies_with_different_responses_have_a_least_squares_solution(dtype: Any) -> None:
-    """Without a penalty, the steps do not run away where documents contradict each other."""
     X, Y = problem(40, 90)
     X, Y = np.vstack([X, X[:10]]).astype(dtype), np.vstack([Y, -Y[:10]]).astype(dtype)
     for matrix in (X, sparse.csr_array(X)):

@@ -18,7 +18,6 @@ def documents() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
 
 
 def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default the eigenproblem stays small, and says what the named space would say."""
     X = documents()
     named = LPI(n_components=4, svd_components=8).fit(X)
     monkeypatch.setattr(linalg, "FULL_SPACE", 20)
@@ -38,14 +37,12 @@ def test_all_of_the_space_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("asked", ["some", 0, 1.5])
 def test_a_useless_limit_is_refused(asked: object) -> None:
-    """The message names the parameter."""
     with pytest.raises(ValueError, match="svd_components must be"):
         LPI(n_components=2, svd_components=asked).fit(documents())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("svd_components", [6, 40, None])
 def test_no_dimension_is_nearly_constant(svd_components: int | None) -> None:
-    """Each dimension has mean 0, documents counted by degree, however much of the space is used."""
     X = documents()
     W = nearest(X)
     places = LPI(n_components=3, svd_components=svd_components).fit(X, affinity=W).transform(X)
@@ -61,7 +58,6 @@ def test_the_exact_space_reaches_to_thousands_of_documents() -> None:
 
 
 def test_degrees_of_any_size_are_weighed_alike() -> None:
-    """Documents with next to no weight do not change how the others are solved for."""
     X = documents()
     W = nearest(X).toarray()
     usual = LPI(n_components=4).fit(X, affinity=sparse.csr_array(W))
@@ -76,6 +72,5 @@ def test_degrees_of_any_size_are_weighed_alike() -> None:
 
 @pytest.mark.parametrize("method", [LPI, LPP, LSLPI])
 def test_documents_without_any_neighbour_are_refused_in_words(method: type) -> None:
-    """Where no two documents share a term there is nothing to keep near."""
     with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         method(n_components=2).fit(np.eye(6))

@@ -46,7 +46,6 @@ def slow_step(maps: Any, X: Any, x: Any, limits: tuple[int, float], weigh: Any) 
 def test_a_new_document_takes_one_step_over_its_neighbours(
     options: dict[str, Any], most: int, least: float, weigh: Any
 ) -> None:
-    """Its place is the weighted mean of its neighbours' places, over λ, with the edges' weights."""
     X, new = corpus(), corpus(6, seed=1)
     maps = Eigenmaps(3, **options).fit(X)
     expected = [slow_step(maps, X, x, (most, least), weigh) for x in new]
@@ -63,7 +62,6 @@ def test_the_step_over_its_own_neighbours_returns_a_fitted_document() -> None:
 
 
 def test_a_document_like_a_fitted_one_takes_its_place() -> None:
-    """The same words in the same shares, at any length: the very same place."""
     X = corpus()
     maps = Eigenmaps(3).fit(X)
     np.testing.assert_array_equal(maps.transform(3 * X[[7]]), maps.embedding_[[7]])
@@ -73,7 +71,6 @@ def test_a_document_like_a_fitted_one_takes_its_place() -> None:
 
 
 def test_documents_that_differ_in_length_alone_share_a_place() -> None:
-    """Copies lie at the mean of what the eigenvectors give them; others with their terms do not."""
     X = corpus()
     X[20] = 2 * X[3]
     X[21] = X[3] + np.where(X[3] > 0, np.linspace(0, 0.3, 50), 0)
@@ -83,7 +80,6 @@ def test_documents_that_differ_in_length_alone_share_a_place() -> None:
 
 
 def test_what_is_near_nothing_lies_at_zero() -> None:
-    """Isolated documents have no place, nor have new ones without a common word."""
     X = np.zeros((31, 52))
     X[:30, :50] = corpus(30)
     X[30, 50] = 1
@@ -96,7 +92,6 @@ def test_what_is_near_nothing_lies_at_zero() -> None:
 
 
 def test_labels_make_the_places_and_new_documents_follow_their_neighbours() -> None:
-    """With a label for each document there is one place for a class; a new one lands there."""
     X, new = corpus(), corpus(9, seed=1)
     classes = np.arange(40) % 3
     maps = Eigenmaps(n_components="auto").fit(X, classes.tolist())
@@ -108,7 +103,6 @@ def test_labels_make_the_places_and_new_documents_follow_their_neighbours() -> N
 
 
 def test_scales_are_powers_of_the_eigenvalues() -> None:
-    """A dimension counts by its eigenvalue where documents are compared."""
     maps = Eigenmaps(4, eigenvalue_power=1.5).fit(corpus())
     np.testing.assert_allclose(maps.scales_, maps.eigenvalues_**1.5)
     assert (np.diff(maps.eigenvalues_) <= 0).all()
@@ -125,6 +119,5 @@ def test_scales_are_powers_of_the_eigenvalues() -> None:
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    """An option that cannot work is named, with what can."""
     with pytest.raises(ValueError, match=message):
         Eigenmaps(3, **options).fit(corpus())

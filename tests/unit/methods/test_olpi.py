@@ -41,14 +41,12 @@ TALL = topics(80, 25)
 
 @pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
 def test_all_components_are_orthonormal(X: Floats) -> None:
-    """C Cᵀ is the identity within 1e-12, for all dimensions."""
     components = OLPI(n_components=min(X.shape)).fit(X).components_
     np.testing.assert_allclose(components @ components.T, np.eye(min(X.shape)), atol=1e-12)
 
 
 @pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
 def test_eigenvalues_are_one_minus_the_papers_function(X: Floats) -> None:
-    """`locality_` is f computed from the terms, the graph and the stored components."""
     olpi = OLPI(n_components=12, n_neighbors=4).fit(X)
     W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
     np.testing.assert_allclose(olpi.locality_, locality(X, W, olpi.components_), atol=1e-10)
@@ -57,7 +55,6 @@ def test_eigenvalues_are_one_minus_the_papers_function(X: Floats) -> None:
 
 @pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
 def test_each_component_is_the_minimum_on_the_complement(X: Floats) -> None:
-    """A dense solver, given the SVD space without the earlier components, finds nothing lower."""
     olpi = OLPI(n_components=15, n_neighbors=4).fit(X)
     W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
     D = np.diag(W.sum(axis=1))
@@ -70,7 +67,6 @@ def test_each_component_is_the_minimum_on_the_complement(X: Floats) -> None:
 
 
 def test_with_all_dimensions_the_map_is_a_rotation() -> None:
-    """Distances and cosines between documents are those of the terms."""
     olpi = OLPI(n_components=40, eigenvalue_power=0).fit(WIDE)
     Y = olpi.transform(WIDE)
     np.testing.assert_allclose(Y @ Y.T, WIDE @ WIDE.T, atol=1e-12)
@@ -88,12 +84,10 @@ def test_independent_documents_have_a_constant_first_direction() -> None:
 
 
 def test_dependent_documents_have_no_constant_direction() -> None:
-    """With more documents than terms no linear map is constant, so f > 0."""
     assert OLPI(n_components=2).fit(TALL).locality_[0] > 1e-4
 
 
 def test_a_graph_in_two_parts_gives_two_directions_of_locality_zero() -> None:
-    """Each part of the graph lands on one point in the first two dimensions."""
     half = topics(12, 40, n_topics=1)
     X = np.block([[half, np.zeros((12, 40))], [np.zeros((12, 40)), half[::-1]]])
     olpi = OLPI(n_components=6, n_neighbors=3).fit(X)
@@ -106,7 +100,6 @@ def test_a_graph_in_two_parts_gives_two_directions_of_locality_zero() -> None:
 
 
 def test_isolated_documents_come_last_and_disturb_no_other_direction() -> None:
-    """A document that shares no word with others adds a dimension of eigenvalue 0."""
     X = np.zeros((42, 122))
     X[:40, :120], X[40, 120], X[41, 121] = WIDE, 1, 1
     olpi = OLPI(n_components=42).fit(X)
@@ -126,14 +119,12 @@ def test_documents_without_any_neighbour_are_refused(labels: Any) -> None:
 
 
 def test_sparse_and_dense_documents_give_the_same_map() -> None:
-    """The graph and the space are found on different roads."""
     dense = OLPI(n_components=8).fit(WIDE)
     other = OLPI(n_components=8).fit(sparse.csr_array(WIDE))
     np.testing.assert_allclose(other.components_, dense.components_, atol=1e-8)
 
 
 def test_single_precision_agrees_with_double() -> None:
-    """float32 in, float32 out, orthonormal within 1e-6."""
     double = OLPI(n_components=8).fit(WIDE)
     single = OLPI(n_components=8).fit(WIDE.astype(np.float32))
     assert single.components_.dtype == np.float32
@@ -143,7 +134,6 @@ def test_single_precision_agrees_with_double() -> None:
 
 
 def test_the_order_of_documents_does_not_matter() -> None:
-    """Permuted rows give the same map."""
     order = np.random.default_rng(5).permutation(40)
     one = OLPI(n_components=8).fit(WIDE)
     two = OLPI(n_components=8).fit(WIDE[order])
@@ -151,14 +141,12 @@ def test_the_order_of_documents_does_not_matter() -> None:
 
 
 def test_the_largest_loading_is_positive() -> None:
-    """The sign rule of all projections."""
     components = OLPI(n_components=10).fit(WIDE).components_
     largest = np.abs(components).argmax(axis=1)
     assert np.all(components[np.arange(10), largest] > 0)
 
 
 def test_duplicates_add_no_dimension() -> None:
-    """Fifteen texts, each written twice, have fifteen dimensions and fall in pairs."""
     X = np.repeat(topics(15, 60), 2, axis=0)
     with pytest.warns(FewerDimensions, match="have only 15"):
         olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
@@ -169,7 +157,6 @@ def test_duplicates_add_no_dimension() -> None:
 
 
 def test_near_duplicates_keep_the_directions_orthonormal() -> None:
-    """Texts that differ by one part in ten thousand are at the edge of the rank."""
     random = np.random.default_rng(6)
     X = np.repeat(topics(15, 60), 2, axis=0) + 1e-4 * random.random((30, 60))
     olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
@@ -180,14 +167,12 @@ def test_near_duplicates_keep_the_directions_orthonormal() -> None:
 
 
 def test_equal_documents_leave_one_dimension() -> None:
-    """There is one text, so there is one direction: the text itself."""
     X = np.tile(topics(1, 20), (6, 1))
     olpi = OLPI(n_components=1).fit(X)
     np.testing.assert_allclose(np.abs(olpi.components_), X[:1], atol=1e-12)
 
 
 def test_labels_bring_each_class_to_one_point() -> None:
-    """With labels the graph has one part a class, and the documents are independent."""
     labels = [f"topic {i % 3}" for i in range(40)]
     olpi = OLPI(n_components=3).fit(WIDE, labels)
     assert olpi.n_graph_components_ == 3
@@ -199,7 +184,6 @@ def test_labels_bring_each_class_to_one_point() -> None:
 
 
 def test_a_class_of_one_document_counts_as_isolated() -> None:
-    """Its edge to itself keeps nothing near, so it gives no direction of locality 0."""
     labels = [["alone"], *([f"topic {i % 3}"] for i in range(1, 40))]
     olpi = OLPI(n_components=40).fit(WIDE, labels)
     assert olpi.n_isolated_ == 1
@@ -208,14 +192,12 @@ def test_a_class_of_one_document_counts_as_isolated() -> None:
 
 
 def test_the_time_of_each_stage_is_kept() -> None:
-    """Three stages, each with the seconds it took."""
     seconds = OLPI(n_components=2).fit(WIDE).seconds_
     assert list(seconds) == ["graph", "space", "directions"]
     assert min(seconds.values()) > 0
 
 
 def test_a_ready_graph_is_used_as_it_is() -> None:
-    """The graph that would be built, given as a value, changes nothing; another one does."""
     own = OLPI(n_components=5, n_neighbors=4).fit(WIDE)
     four = nearest(WIDE, options=GraphOptions(n_neighbors=4))
     given = OLPI(n_components=5, n_neighbors=9).fit(WIDE, affinity=four)
@@ -225,14 +207,12 @@ def test_a_ready_graph_is_used_as_it_is() -> None:
 
 
 def test_the_svd_space_can_be_limited() -> None:
-    """All components then lie in the span of the leading right singular vectors."""
     components = OLPI(n_components=5, svd_components=9).fit(WIDE).components_
     leading = svd(WIDE, full_matrices=False)[2][:9]
     np.testing.assert_allclose(components @ leading.T @ leading, components, atol=1e-10)
 
 
 def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the exact SVD is out of reach, iteration finds nearly the same space."""
     random = np.random.default_rng(7)
     X = random.random((60, 8)) @ random.random((8, 90)) + 1e-4 * random.random((60, 90))
     exact = OLPI(n_components=4, svd_components=8).fit(X)
@@ -247,7 +227,6 @@ def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.Monk
 
 
 def test_more_dimensions_than_the_leading_space_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The automatic limit never leaves fewer dimensions than are asked for."""
     monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
     monkeypatch.setattr(space_module, "LEADING_SPACE", 10)
     assert OLPI(n_components=20).fit(topics(60, 90)).n_components_ == 20
@@ -264,6 +243,5 @@ def test_more_dimensions_than_the_leading_space_widen_it(monkeypatch: pytest.Mon
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, object], message: str) -> None:
-    """A parameter that cannot work is refused at fit, by name."""
     with pytest.raises(ValueError, match=message):
         OLPI(**parameters).fit(WIDE)  # type: ignore[arg-type]  # that is the point

@@ -57,7 +57,6 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_columns_are_orthonormal_to_the_last_digits(name: str) -> None:
-    """VᵀV is the identity within 1e-12, for all dimensions."""
     n = len(PROBLEMS[name][2])
     vectors = orthogonal_directions(*PROBLEMS[name], n).vectors
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-12)
@@ -65,7 +64,6 @@ def test_columns_are_orthonormal_to_the_last_digits(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_each_value_is_the_maximum_on_the_complement(name: str) -> None:
-    """Values agree with a dense solver on the explicit complement, through every restart."""
     found = orthogonal_directions(*PROBLEMS[name], len(PROBLEMS[name][2]))
     expected = maxima_on_complements(PROBLEMS[name], found.vectors)
     # The reference forms B, so it loses the square of the condition number.
@@ -75,13 +73,11 @@ def test_each_value_is_the_maximum_on_the_complement(name: str) -> None:
 
 
 def test_values_never_rise() -> None:
-    """A smaller complement has no larger maximum."""
     values = orthogonal_directions(*problem(60, 60, parts=2), 60).values
     assert np.all(np.diff(values) < 1e-12)
 
 
 def test_the_first_directions_do_not_depend_on_how_many_are_wanted() -> None:
-    """Five directions are the first five of fifty."""
     few = orthogonal_directions(*problem(60, 50), 5)
     many = orthogonal_directions(*problem(60, 50), 50)
     np.testing.assert_allclose(many.values[:5], few.values, atol=1e-12)
@@ -89,13 +85,11 @@ def test_the_first_directions_do_not_depend_on_how_many_are_wanted() -> None:
 
 
 def test_the_value_one_repeats_once_for_each_part_of_the_graph() -> None:
-    """In the full space of a graph in four parts, g = 1 is taken four times."""
     values = orthogonal_directions(*problem(60, 60, parts=4), 10).values
     assert np.count_nonzero(values > 1 - 1e-10) == 4
 
 
 def test_directions_that_no_edge_sees_come_last_with_value_zero() -> None:
-    """Five isolated documents in the full space: five directions have no quotient."""
     given = problem(40, 40, isolated=5)
     found = orthogonal_directions(*given, 40)
     affinity_gram, degree_gram, scales = given
@@ -113,7 +107,6 @@ def test_directions_that_no_edge_sees_come_last_with_value_zero() -> None:
 
 
 def test_unseen_directions_come_longest_first() -> None:
-    """Two coordinates have an edge; the other four, mixed, are unmixed by their scales."""
     degree_gram = np.diag([0.0, 1, 0, 0, 1, 0])
     scales = np.array([6.0, 5, 4, 3, 2, 1])
     found = orthogonal_directions(0.5 * degree_gram, degree_gram, scales, 6)
@@ -121,14 +114,12 @@ def test_unseen_directions_come_longest_first() -> None:
 
 
 def test_without_any_edge_the_directions_are_those_of_lsi() -> None:
-    """W = D = 0 orders nothing, so coordinates come by their scale, as in LSI."""
     found = orthogonal_directions(np.zeros((4, 4)), np.zeros((4, 4)), np.array([3.0, 2, 1, 0.5]), 3)
     np.testing.assert_allclose(np.abs(found.vectors), np.eye(4)[:, :3], atol=1e-12)
     np.testing.assert_array_equal(found.values, 0)
 
 
 def test_a_scale_changes_the_directions_but_not_the_first_value() -> None:
-    """The first value belongs to the pencil; the later ones feel the metric."""
     affinity_gram, degree_gram, scales = problem(30, 20)
     scaled = orthogonal_directions(affinity_gram, degree_gram, scales, 6)
     plain = orthogonal_directions(affinity_gram, degree_gram, np.ones(20), 6)
@@ -138,14 +129,12 @@ def test_a_scale_changes_the_directions_but_not_the_first_value() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_smallest_problems(n: int) -> None:
-    """One, two and three coordinates are all taken."""
     given = problem(8, n)
     found = orthogonal_directions(*given, n)
     np.testing.assert_allclose(found.values, maxima_on_complements(given, found.vectors))
 
 
 def test_two_runs_give_the_same_bits() -> None:
-    """No run depends on an earlier one."""
     one = orthogonal_directions(*problem(60, 60, parts=3), 30)
     two = orthogonal_directions(*problem(60, 60, parts=3), 30)
     np.testing.assert_array_equal(one.vectors, two.vectors)

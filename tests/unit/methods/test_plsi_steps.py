@@ -20,7 +20,6 @@ def some_counts(n: int = 50, n_terms: int = 40) -> Any:
 
 
 def test_blocks_do_not_change_the_mixtures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries in many small blocks have the values of the whole product, bit for bit."""
     rng = np.random.default_rng(1)
     seen = Observed.of(some_counts())
     A, B = rng.random((50, 3)), rng.random((40, 3))
@@ -31,7 +30,6 @@ def test_blocks_do_not_change_the_mixtures(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_split_keeps_every_document_and_term() -> None:
-    """What is held out and what is kept are all entries; no document or term loses its last."""
     X = some_counts()
     kept, held = split(X, 0.9, np.random.default_rng(0))
     np.testing.assert_array_equal((kept + held).toarray(), X.toarray())
@@ -42,12 +40,10 @@ def test_split_keeps_every_document_and_term() -> None:
 
 
 def test_nothing_to_hold_out() -> None:
-    """Where each entry is the only one of its document or term, "auto" is plain EM."""
     plsi = PLSI(2, beta="auto").fit(np.eye(4))
     assert plsi.beta_ == 1
 
 
 def test_impossible_words_are_infinitely_perplexing() -> None:
-    """A word that no factor can utter makes the likelihood minus infinity, without a warning."""
     seen = Observed.of(sparse.csr_array(np.eye(2)))
     assert methods_plsi.log_likelihood(seen, np.array([0.5, 0.0])) == -np.inf

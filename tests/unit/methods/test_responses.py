@@ -18,7 +18,6 @@ def documents(n: int = 50, n_terms: int = 70) -> Any:
 
 
 def test_they_are_the_eigenvectors_of_the_graph() -> None:
-    """W y = λ D y holds for each, the constant vector is none of them, and a typical entry is 1."""
     X = documents()
     W = nearest(X)
     found = graph_responses(W, X, 6, rng=np.random.default_rng(0))
@@ -32,7 +31,6 @@ def test_they_are_the_eigenvectors_of_the_graph() -> None:
 
 
 def test_more_than_there_are() -> None:
-    """What was asked for is told beside what there is."""
     X = np.eye(6)[[0, 0, 1, 1, 2, 2]] + 0.1
     found = graph_responses(nearest(X), X, 40, rng=np.random.default_rng(0))
     assert found.requested == 40
@@ -48,7 +46,6 @@ def test_automatic_number() -> None:
 
 
 def test_labels_of_some_documents() -> None:
-    """Documents without a label have the response 0 and take no part."""
     Y = label_responses(["a", None, "b", "b", "", "c"], 6, np.float32).vectors
     assert Y.dtype == np.float32
     assert Y.shape == (6, 2)
@@ -58,13 +55,11 @@ def test_labels_of_some_documents() -> None:
 
 
 def test_one_class_only() -> None:
-    """A single class tells nothing apart, which is said with its name."""
     with pytest.raises(ValueError, match="All documents have the same label \\('sea'\\)"):
         label_responses(["sea"] * 4, 4, np.float64)
 
 
 def test_what_a_fit_says_of_labels() -> None:
-    """Documents labelled throughout make as many parts as classes, without a graph."""
     X = documents()
     fitted = RLPI(10).fit(X, [f"{at % 4}" for at in range(len(X))])
     assert fitted.n_components_ == 3

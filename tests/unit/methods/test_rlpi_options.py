@@ -27,7 +27,6 @@ def accuracy(rlpi: RLPI, X: Any, y: Any, seen: Any) -> float:
 
 
 def test_labels_make_one_dimension_fewer_than_classes() -> None:
-    """Fully labelled documents need no more, and get no warning for asking for more."""
     X, y = corpus()
     assert RLPI().fit(X, y).n_components_ == 5
     assert RLPI("auto").fit(X, y).n_components_ == 5
@@ -36,14 +35,12 @@ def test_labels_make_one_dimension_fewer_than_classes() -> None:
 
 
 def test_one_class_is_refused() -> None:
-    """A single label tells nothing apart."""
     X, _ = corpus()
     with pytest.raises(ValueError, match="All documents have the same label \\('all'\\)"):
         RLPI().fit(X, ["all"] * 240)
 
 
 def test_class_names_do_not_matter() -> None:
-    """Numbers, words or lists of one word give the same map."""
     X, y = corpus()
     words = np.array(list("abcdef"))[y]
     numbers: Any = RLPI().fit(X, y)
@@ -52,7 +49,6 @@ def test_class_names_do_not_matter() -> None:
 
 
 def test_several_labels_lie_between_their_classes() -> None:
-    """A document of two classes is mapped between them."""
     X, y = corpus()
     labels = [["a"], ["b"], ["a", "b"]]
     points = RLPI(alpha=1e-6).fit(X, [labels[c % 3] for c in y]).transform(X)
@@ -61,7 +57,6 @@ def test_several_labels_lie_between_their_classes() -> None:
 
 
 def test_some_labels_help() -> None:
-    """With a few labels, unseen documents are classified better than with none."""
     X, y = corpus(360, seed=1, own=0.25)
     seen = np.arange(360) < 36
     some: Any = np.where(seen, y, -1)
@@ -72,7 +67,6 @@ def test_some_labels_help() -> None:
 
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_unlabelled_in_words(nothing: Any) -> None:
-    """None and the empty string mean the same as -1."""
     X, y = corpus()
     numbers: Any = np.where(np.arange(240) < 60, y, -1)
     words = [nothing if number < 0 else "abcdef"[number] for number in numbers]
@@ -81,7 +75,6 @@ def test_unlabelled_in_words(nothing: Any) -> None:
 
 
 def test_labels_may_be_ignored() -> None:
-    """A graph by nearness takes no notice of y."""
     X, y = corpus()
     np.testing.assert_array_equal(
         RLPI(5, graph="nearest").fit(X, y).components_, RLPI(5).fit(X).components_
@@ -89,7 +82,6 @@ def test_labels_may_be_ignored() -> None:
 
 
 def test_labels_asked_for_must_be_there() -> None:
-    """A graph by label without labels is a stated error."""
     X, _ = corpus()
     for graph in ("label", "blend"):
         with pytest.raises(ValueError, match="needs labels"):
@@ -99,7 +91,6 @@ def test_labels_asked_for_must_be_there() -> None:
 
 
 def test_same_label_with_unlabelled_documents() -> None:
-    """Asked for by name, the graph by label leaves unlabelled documents out."""
     X, y = corpus()
     some: Any = np.where(np.arange(240) < 120, y, -1)
     rlpi = RLPI(graph="label").fit(X, some)
@@ -108,7 +99,6 @@ def test_same_label_with_unlabelled_documents() -> None:
 
 
 def test_alpha_auto_is_kept() -> None:
-    """The strength that was chosen is stated, and is the one in use."""
     X, y = corpus()
     chosen = RLPI(alpha="auto").fit(X, y)
     assert 0.01 <= chosen.alpha_ <= 100
@@ -118,13 +108,11 @@ def test_alpha_auto_is_kept() -> None:
 
 @pytest.mark.parametrize("alpha", [-1, -0.01, "most", None, float("nan"), float("inf"), True])
 def test_bad_alpha_is_refused(alpha: Any) -> None:
-    """α is a number of at least 0."""
     with pytest.raises(ValueError, match="alpha must be a number of at least 0 or"):
         RLPI(alpha=alpha).fit(corpus()[0])
 
 
 def test_dimensions_auto_follow_the_spectrum() -> None:
-    """Left to itself it keeps the dimensions that count, without a warning."""
     X, _ = corpus()
     rlpi = RLPI("auto").fit(X)
     counts = rlpi.scales_ / rlpi.scales_[0]
@@ -135,7 +123,6 @@ def test_dimensions_auto_follow_the_spectrum() -> None:
 
 
 def test_scales_are_powers_of_the_eigenvalues() -> None:
-    """`eigenvalue_power` changes how documents are compared, not the map."""
     X, _ = corpus()
     none, cubed = RLPI(8, eigenvalue_power=0).fit(X), RLPI(8, eigenvalue_power=3).fit(X)
     np.testing.assert_array_equal(none.components_, cubed.components_)
@@ -144,18 +131,15 @@ def test_scales_are_powers_of_the_eigenvalues() -> None:
 
 
 def test_identical_documents_are_refused() -> None:
-    """Where every document is the same there is nothing to learn."""
     with pytest.raises(ValueError, match="The documents cannot be distinguished"):
         RLPI(2).fit(np.tile([1.0, 2, 3], (30, 1)))
 
 
 def test_stages_are_timed() -> None:
-    """The time of each stage is kept."""
     assert list(RLPI(5).fit(corpus()[0]).seconds_) == ["graph", "eigenvectors", "regression"]
 
 
 def test_other_seeds_find_the_same_subspace() -> None:
-    """The block's start does not decide what is found."""
     X, _ = corpus(1200)
     first, second = (
         RLPI(5, solver="block", tolerance=1e-6, random_state=seed).fit(X) for seed in (0, 1)

@@ -27,7 +27,6 @@ def dense() -> NDArray[np.float32]:
 
 
 def test_product_equals_that_of_the_full_matrix(dense: NDArray[np.float32]) -> None:
-    """Rows of a sparse matrix and of a full one are multiplied alike, empty rows included."""
     block = np.random.default_rng(1).random((9, 4), dtype=np.float32)
     for X in (dense, sparse.csr_array(dense)):
         product = SparseRows.of_matrix(X).product(block)
@@ -36,7 +35,6 @@ def test_product_equals_that_of_the_full_matrix(dense: NDArray[np.float32]) -> N
 
 
 def test_a_row_is_multiplied_alike_alone_and_in_company(dense: NDArray[np.float32]) -> None:
-    """The bits of a row's product do not depend on the other rows."""
     block = np.random.default_rng(1).random((9, 4))
     rows = SparseRows.of_matrix(dense)
     together = rows.product(block)
@@ -46,21 +44,18 @@ def test_a_row_is_multiplied_alike_alone_and_in_company(dense: NDArray[np.float3
 
 
 def test_unit_rows_have_length_one_and_empty_rows_stay(dense: NDArray[np.float32]) -> None:
-    """Scaling to unit length leaves rows of zeros as they are, and the type."""
     unit = SparseRows.of_matrix(dense).unit()
     np.testing.assert_allclose(unit.lengths, [1, 1, 0, 1, 1, 0], rtol=1e-6)
     assert unit.data.dtype == np.float32
 
 
 def test_rows_know_their_size_and_entries(dense: NDArray[np.float32]) -> None:
-    """The number of rows, and the row of each entry, are those of the matrix."""
     rows = SparseRows.of_matrix(sparse.csr_array(dense))
     assert len(rows) == 6
     assert np.array_equal(rows.row_numbers, np.nonzero(dense)[0])
 
 
 def test_a_term_that_is_named_twice_counts_once_with_both_weights() -> None:
-    """Entries of a sparse matrix that add up are added up; the matrix stays as it was."""
     X = sparse.csr_array(([3.0, 1.0, 2.0], [1, 0, 1], [0, 3]), shape=(1, 2))
     rows = SparseRows.of_matrix(X)
     assert rows.indices.tolist() == [0, 1]
@@ -69,14 +64,12 @@ def test_a_term_that_is_named_twice_counts_once_with_both_weights() -> None:
 
 
 def test_a_rule_that_is_not_known_is_refused() -> None:
-    """Only the names of the list have a rule."""
     with pytest.raises(KeyError, match="magic"):
         placement_rule("magic")
 
 
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_rules_need_numpy_alone(name: str) -> None:
-    """Importing a rule brings in neither SciPy nor scikit-learn: a query waits for it."""
     code = (
         "import sys; from lpisearch.methods.placement import placement_rule; "
         f"placement_rule({name!r}); "

@@ -26,7 +26,6 @@ def counts(n: int = 30, n_terms: int = 20, seed: int = 0) -> Any:
 @both
 @pytest.mark.parametrize("stage", ["fit", "transform"])
 def test_negative_weights_are_refused(method: Any, stage: str) -> None:
-    """A weight below zero is an error that names the step, in fitting and later."""
     X = counts().astype(float)
     estimator = method(2).fit(X)
     X[3, 4] = -0.1
@@ -36,7 +35,6 @@ def test_negative_weights_are_refused(method: Any, stage: str) -> None:
 
 @both
 def test_no_more_factors_than_documents_or_terms(method: Any) -> None:
-    """More factors than documents with a term, or than terms, are not made; a warning says so."""
     X = np.vstack([counts(6), np.zeros((3, 20))])
     with pytest.warns(FewerDimensions, match="50 dimensions were requested, .* only 6"):
         estimator = method(50).fit(X)
@@ -48,7 +46,6 @@ def test_no_more_factors_than_documents_or_terms(method: Any) -> None:
 
 @both
 def test_empty_documents_have_no_cluster(method: Any) -> None:
-    """The cluster of a document without a term is -1."""
     clusters = method(2).fit(np.vstack([counts(), np.zeros((1, 20))])).clusters_
     assert clusters[-1] == -1
     assert set(clusters[:-1].tolist()) == {0, 1}
@@ -56,7 +53,6 @@ def test_empty_documents_have_no_cluster(method: Any) -> None:
 
 @both
 def test_unknown_terms_count_for_nothing(method: Any) -> None:
-    """A term that no fitted document has changes no direction; alone it gives a place of zeros."""
     X = np.hstack([counts(), np.zeros((30, 1))])
     estimator = method(2).fit(X)
     new = X[:2].copy()
@@ -67,7 +63,6 @@ def test_unknown_terms_count_for_nothing(method: Any) -> None:
 
 @both
 def test_stored_zeros_are_no_terms(method: Any) -> None:
-    """Zeros that a sparse matrix stores change nothing, and the matrix stays as it was."""
     X = sparse.csr_array(counts(), dtype=np.float64)
     padded = X.copy()
     padded[0, np.flatnonzero(X.toarray()[0])[0]] = 0
@@ -81,7 +76,6 @@ def test_stored_zeros_are_no_terms(method: Any) -> None:
 @pytest.mark.parametrize("scale", [1e-25, 1e15])
 @pytest.mark.parametrize("method", [PLSI(2), NMF(2), NMF(2, weighting="none")], ids=repr)
 def test_the_unit_of_the_weights_makes_no_difference(method: Any, scale: float) -> None:
-    """Very small and very large weights in single precision give the same places."""
     X = counts().astype(np.float32)
     expected = method.fit_transform(X)
     np.testing.assert_allclose(method.fit_transform(X * np.float32(scale)), expected, atol=1e-3)
@@ -89,7 +83,6 @@ def test_the_unit_of_the_weights_makes_no_difference(method: Any, scale: float) 
 
 @both
 def test_more_starts_are_no_worse(method: Any) -> None:
-    """The best of several starts is kept: the first of them is one start alone."""
     X = counts(40, 30)
     one, more = (method(6, n_init=count).fit(X) for count in (1, 6))
     if method is PLSI:
@@ -100,7 +93,6 @@ def test_more_starts_are_no_worse(method: Any) -> None:
 
 @both
 def test_an_end_before_convergence_is_told(method: Any) -> None:
-    """The warning gives the steps, the residual and what was asked."""
     with pytest.warns(NotConverged, match=r"in 2 steps: residual .*, tolerance 1e-05"):
         estimator = method(3, max_iter=2, tolerance=1e-5).fit(counts())
     assert estimator.n_iter_ == 2
@@ -111,7 +103,6 @@ def test_an_end_before_convergence_is_told(method: Any) -> None:
     ("name", "bad"), [("max_iter", 0), ("n_init", 0), ("tolerance", -1), ("tolerance", "small")]
 )
 def test_bad_limits_are_refused(method: Any, name: str, bad: Any) -> None:
-    """A limit out of range is named."""
     with pytest.raises(ValueError, match=f"{name} must be"):
         method(2, **{name: bad}).fit(counts())
 
@@ -119,7 +110,6 @@ def test_bad_limits_are_refused(method: Any, name: str, bad: Any) -> None:
 @pytest.mark.parametrize("bad", ["cut", None])
 @pytest.mark.parametrize("name", ["weighting", "solver"])
 def test_unknown_choices_are_refused(name: str, bad: Any) -> None:
-    """A weighting or solver that is not there is an error that lists those that are."""
     with pytest.raises(ValueError, match=f"{name} must be one of .*, not {bad!r}"):
         NMF(2, **{name: bad}).fit(counts())
 
@@ -129,13 +119,11 @@ def test_unknown_choices_are_refused(name: str, bad: Any) -> None:
     [("beta", 0), ("beta", 1.5), ("beta", "warm"), ("beta", True), ("held_out", 1), ("cooling", 0)],
 )
 def test_bad_tempering_is_refused(name: str, bad: Any) -> None:
-    """β is above 0 and at most 1, what is held out and the cooling lie between 0 and 1."""
     with pytest.raises(ValueError, match=f"{name} must be"):
         PLSI(2, **{name: bad}).fit(counts())
 
 
 def test_a_query_does_not_wait_for_scipy() -> None:
-    """The rules that place a query import NumPy alone."""
     code = (
         "import sys, lpisearch.methods.placement; "
         "sys.exit(bool({'scipy', 'sklearn'} & set(sys.modules)))"

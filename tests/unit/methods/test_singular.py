@@ -56,7 +56,6 @@ def test_leading_part(solver: str, shape: tuple[int, int]) -> None:
 def test_about_the_mean(
     solver: str, entries: int, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a mean it is the documents about it that are decomposed, however it is done."""
     monkeypatch.setattr(linalg, "DENSE_ENTRIES", entries)
     X = low_rank(*shape, noise=0.1) + 3 * np.arange(shape[1]) / shape[1]
     mean = X.mean(axis=0)
@@ -71,7 +70,6 @@ def test_about_the_mean(
 
 @pytest.mark.parametrize("solver", ["block", "arpack", "dense", "auto"])
 def test_no_more_than_the_rank(solver: str) -> None:
-    """Asked for more than there is, it gives what there is."""
     X = low_rank(100, 80, rank=3)
     U, s, Vt = truncated_svd(X, 20, rng=np.random.default_rng(0), solver=solver)
     assert (U.shape, s.shape, Vt.shape) == ((100, 3), (3,), (3, 80))
@@ -79,7 +77,6 @@ def test_no_more_than_the_rank(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", ["block", "arpack"])
 def test_same_seed_gives_the_same_bits(solver: str) -> None:
-    """An iteration from the same start ends in the same place, bit for bit."""
     X = sparse.csr_array(low_rank(400, 300, noise=1.0).astype(np.float32))
     first, second = (
         truncated_svd(X, 9, rng=np.random.default_rng(5), solver=solver) for _ in range(2)
@@ -89,13 +86,11 @@ def test_same_seed_gives_the_same_bits(solver: str) -> None:
 
 
 def test_small_sides_are_decomposed_in_full() -> None:
-    """Left to choose, it is exact where a side is small."""
     X = low_rank(300, 900, rank=200, noise=1.0)
     found = truncated_svd(sparse.csr_array(X), 60, rng=np.random.default_rng(0))
     np.testing.assert_allclose(found.values, np.linalg.svd(X)[1][:60], rtol=1e-9)
 
 
 def test_unknown_solver_is_refused() -> None:
-    """The message lists the solvers."""
     with pytest.raises(ValueError, match="auto, block, arpack, dense"):
         truncated_svd(np.eye(3), 1, rng=np.random.default_rng(0), solver="magic")

@@ -36,7 +36,6 @@ def used(projection: Any) -> Any:
 @by_cardinality
 @pytest.mark.parametrize("cardinality", [1, 2, 7, 30])
 def test_every_dimension_has_the_terms_asked_for(cls: Any, cardinality: int) -> None:
-    """card(a) is k for each dimension: documents of many words have a path as long as that."""
     projection = cls(5, cardinality=cardinality).fit(documents())
     assert used(projection).tolist() == [cardinality] * 5
     assert projection.cardinality_ == cardinality
@@ -45,7 +44,6 @@ def test_every_dimension_has_the_terms_asked_for(cls: Any, cardinality: int) -> 
 
 @by_cardinality
 def test_as_many_terms_as_there_are(cls: Any) -> None:
-    """With all terms allowed there are as many as the documents can tell apart."""
     projection = cls(3, cardinality=90).fit(documents())
     assert used(projection).max() <= 60
 
@@ -61,28 +59,24 @@ def test_automatic_cardinality(cls: Any) -> None:
 @by_cardinality
 @pytest.mark.parametrize("bad", [0, -4, 1.5, "some", True])
 def test_a_cardinality_that_cannot_be(cls: Any, bad: Any) -> None:
-    """A number of terms is a whole number above zero."""
     with pytest.raises(ValueError, match="cardinality must be a whole number above 0"):
         cls(3, cardinality=bad).fit(documents())
 
 
 @by_cardinality
 def test_more_terms_than_there_are(cls: Any) -> None:
-    """A cardinality above the number of terms is an error that names both."""
     with pytest.raises(ValueError, match="cardinality is 91, but there are only 90 terms"):
         cls(3, cardinality=91).fit(documents())
 
 
 @by_graph
 def test_one_class_is_refused(cls: Any) -> None:
-    """Documents that all have one label cannot be told apart by it."""
     with pytest.raises(ValueError, match="All documents have the same label"):
         cls(3).fit(documents(), ["sea"] * 60)
 
 
 @by_graph
 def test_labels_of_some_documents(cls: Any) -> None:
-    """Labels of a few documents are blended into the graph of all, and change the map."""
     X = documents()
     labels = [f"{at % 3}" if at < 15 else None for at in range(60)]
     blended, plain = cls(2).fit(X, labels), cls(2).fit(X)
@@ -92,7 +86,6 @@ def test_labels_of_some_documents(cls: Any) -> None:
 
 @by_graph
 def test_a_response_without_a_term_is_left_out(cls: Any) -> None:
-    """Where no term has to do with an eigenvector there is a dimension less, which is said."""
     # Two pairs of equal documents: the graph has a vector for the pairs, and one within each.
     X = np.array([[1.0], [1], [2], [2]])
     W = np.kron(np.eye(2), [[1, 0.5], [0.5, 1]])
@@ -103,7 +96,6 @@ def test_a_response_without_a_term_is_left_out(cls: Any) -> None:
 
 @by_graph
 def test_no_response_with_a_term(cls: Any) -> None:
-    """Where no term has to do with any eigenvector there is nothing to learn, which is said."""
     with pytest.raises(ValueError, match="no dimension to keep"):
         cls(1).fit(np.ones((4, 1)), affinity=np.kron(np.eye(2), np.ones((2, 2))))
 
@@ -112,13 +104,11 @@ class TestPenalty:
     """What `beta` does in SLPI."""
 
     def test_a_greater_one_leaves_fewer_terms(self) -> None:
-        """The number of terms falls as β grows."""
         X = documents()
         counts = [used(SLPI(3, beta=beta).fit(X)).sum() for beta in (0.03, 0.3, 3)]
         assert counts[0] > counts[1] > counts[2] > 0
 
     def test_it_is_that_of_the_formula(self) -> None:
-        """At the map |X a - y|² + β |a|₁ is no greater than anywhere around it."""
         X, beta = documents(), 0.5
         labels = [f"{at % 2}" for at in range(60)]
         projection = SLPI(1, beta=beta).fit(X, labels)
@@ -142,19 +132,16 @@ class TestPenalty:
         np.testing.assert_allclose(SLPI(3).fit(X).penalties_, 0.06)
 
     def test_automatic_follows_the_length_of_the_rows(self) -> None:
-        """Longer documents have the same terms, whatever their unit."""
         X = documents()
         W = nearest(X)
         plain, longer = SLPI(3).fit(X, affinity=W), SLPI(3).fit(1000 * X, affinity=W)
         np.testing.assert_allclose(longer.components_, plain.components_ / 1000, atol=1e-9)
 
     def test_automatic_leaves_something(self) -> None:
-        """Documents that have next to no word in common still have terms in each dimension."""
         X = np.hstack([1e-4 * documents().toarray(), np.ones((60, 1))])
         assert used(SLPI(3).fit(X)).min() >= 1
 
     def test_so_large_that_nothing_is_left(self) -> None:
-        """The error names β, and from where on something is left; just below, it is."""
         X = documents()
         with pytest.raises(
             ValueError, match="beta is 5000, which makes every coefficient 0"
@@ -166,7 +153,6 @@ class TestPenalty:
 
     @pytest.mark.parametrize("bad", [-1, -0.01, np.nan, np.inf, "large", None, True])
     def test_no_penalty_at_all(self, bad: Any) -> None:
-        """It is a number of at least 0, or "auto"."""
         with pytest.raises(ValueError, match='beta must be a number of at least 0 or "auto"'):
             SLPI(2, beta=bad).fit(documents())
 
@@ -180,7 +166,6 @@ class TestComponents:
         np.testing.assert_allclose(np.linalg.norm(components, axis=1), 1)
 
     def test_labels_are_not_used(self) -> None:
-        """Labels change nothing."""
         X = documents()
         labelled = SPCA(3).fit(X, [f"{at % 2}" for at in range(60)])
         np.testing.assert_array_equal(labelled.components_, SPCA(3).fit(X).components_)

@@ -32,14 +32,12 @@ from lpisearch.options import EvaluateOptions, IndexOptions, IngestOptions, Sear
 
 @pytest.mark.parametrize("kind", [SearchOptions, IngestOptions, IndexOptions, EvaluateOptions])
 def test_options_come_back(kind: type) -> None:
-    """What options are as JSON is read as the same options."""
     made = kind()
     assert from_json(kind, to_json(made)) == made
     assert from_json(kind, {}) == made
 
 
 def test_what_is_nested_comes_back() -> None:
-    """Dataclasses in dataclasses, tuples of tuples, named tuples, mappings and paths."""
     where = Filter(labels=("a",), metadata=(("k", "v"),))
     options = SearchOptions(where=where, min_score=1.5)
     assert from_json(SearchOptions, to_json(options)) == options
@@ -73,7 +71,6 @@ def test_what_is_nested_comes_back() -> None:
     ],
 )
 def test_what_is_wrong_is_named(kind: Any, value: Any, where: str) -> None:
-    """The place of what cannot be taken is part of the error."""
     with pytest.raises(BadForm) as caught:
         from_json(kind, value, strict=True)
     assert caught.value.where == where
@@ -81,7 +78,6 @@ def test_what_is_wrong_is_named(kind: Any, value: Any, where: str) -> None:
 
 
 def test_answers_come_back() -> None:
-    """Renamed keys, computed keys and those that are left out give the same records again."""
     why = Explanation(
         0.5, 0.5, (Pair("car", "engine", 0.4),), (("car", 0.5),), (SharedTopic(3, 0.2, ("wheel",)),)
     )
@@ -94,7 +90,6 @@ def test_answers_come_back() -> None:
 
 
 def test_messages_stay_messages() -> None:
-    """Each face renders the calls and options that a text names."""
     finding = Finding("tokens", ok=False, detail="missing", next_step=call("examine"))
     step = to_json(Findings.of([finding]))["findings"][0]["next_step"]
     assert isinstance(step, Message)

@@ -12,7 +12,6 @@ _NAMES = st.text(st.characters(codec=None), min_size=1) | st.text("% 2\t\u00e5\u
 
 @given(_NAMES, _NAMES)
 def test_any_name_comes_back_from_a_run(query: str, document: str) -> None:
-    """A line of a run has six fields by white space of any kind, and both names come back."""
     (line,) = run_lines([(query, [(document, 1.0)])])
     assert line.splitlines() == [line]
     fields = line.split()
@@ -24,12 +23,10 @@ def test_any_name_comes_back_from_a_run(query: str, document: str) -> None:
 
 @given(_NAMES, _NAMES)
 def test_no_two_names_are_written_alike(first: str, second: str) -> None:
-    """Different names are different fields."""
     assert (as_field(first) == as_field(second)) == (first == second)
 
 
 def test_names_of_other_files_are_taken_as_they_are() -> None:
-    """A field that is itself a known name means that one, unless it is how another is written."""
     assert named("100%25", {"100%25"}) == "100%25"
     assert named("100%25", {"100%25", "100%"}) == "100%"
     assert named("%ff", {"%ff"}) == "%ff"

@@ -70,7 +70,6 @@ def test_other_rows(rows: Any, *, is_packed: bool) -> None:
 
 @pytest.mark.usefixtures("long")
 def test_stretches_cover_everything_once() -> None:
-    """Each entry is in one of them, and results come in their order."""
     assert [*map(list, map_chunks(130, lambda part: range(130)[part]))] == [
         [*range(64)],
         [*range(64, 128)],
@@ -81,7 +80,6 @@ def test_stretches_cover_everything_once() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 40, 200_000, 300_000])
 def test_the_largest_of_many(count: int) -> None:
-    """They are those that sorting would give, where many are equal too."""
     values = np.random.default_rng(1).integers(0, 5000, 200_000).astype(np.float32)
     found = largest(values, count)
     assert len(set(found.tolist())) == min(count, len(values))

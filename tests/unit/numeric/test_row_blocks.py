@@ -41,7 +41,6 @@ def placed(request: Any, tmp_path: Path) -> Callable[[sparse.csr_array], RowBloc
 
 
 def test_every_pass_gives_all_rows(placed: Callable[..., RowBlocks]) -> None:
-    """The blocks are the matrix, in order, each time they are asked for."""
     X = _matrix(np.float32)
     rows = placed(X)
     assert rows.shape == (N_DOCUMENTS, N_TERMS)
@@ -52,7 +51,6 @@ def test_every_pass_gives_all_rows(placed: Callable[..., RowBlocks]) -> None:
 
 
 def test_blocks_are_worked_on_in_order(placed: Callable[..., RowBlocks]) -> None:
-    """Each block comes with the number of its first row, and gives the bits of the matrix."""
     X = _matrix(np.float32)
     V = np.random.default_rng(1).normal(size=(N_TERMS, 3)).astype(np.float32)
     found = list(map_blocks(lambda block, start: (start, block @ V), placed(X)))
@@ -61,7 +59,6 @@ def test_blocks_are_worked_on_in_order(placed: Callable[..., RowBlocks]) -> None
 
 
 def test_rows_without_an_entry(tmp_path: Path) -> None:
-    """A matrix of zeros, or without rows, is one too."""
     for n_rows in (0, 3):
         found = _on_disk(sparse.csr_array((n_rows, 4)), tmp_path / str(n_rows))
         assert found.shape == (n_rows, 4)
@@ -69,7 +66,6 @@ def test_rows_without_an_entry(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path) -> None:
-    """Rows that were not written to the end cannot be opened."""
     writer = PartitionWriter(tmp_path, N_TERMS)
     writer.add(_matrix())
     with pytest.raises(PartitionsDamaged, match="does not contain all rows"):
@@ -78,7 +74,6 @@ def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["indptr", "indices", "data"])
 def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
-    """A file that is missing, cut short or exchanged is told from a whole one."""
     rows = _on_disk(_matrix(), tmp_path)
     path = tmp_path / f"000000.{name}.npy"
     whole = path.read_bytes()
@@ -93,7 +88,6 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_rows_of_another_kind_are_refused(tmp_path: Path) -> None:
-    """PartitionedRows of one matrix have the same terms and precision."""
     writer = PartitionWriter(tmp_path, N_TERMS)
     writer.add(_matrix(np.float32))
     for other in (_matrix(np.float64), _matrix(np.float32)[:, :-1]):
@@ -104,7 +98,6 @@ def test_rows_of_another_kind_are_refused(tmp_path: Path) -> None:
 def test_files_are_read_without_the_parser_of_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads of Python 3.11 that parse at once can fail: shards are read by many at once."""
     X = _matrix(np.float32)
     rows = _on_disk(X, tmp_path)
 

@@ -46,7 +46,6 @@ class _Times:
 
 
 def test_results_come_in_order_and_few_wait() -> None:
-    """The results are in the order of the parts, and parts are taken a few ahead at most."""
     taken, given, lock, ahead = [0], [0], Lock(), []
 
     def parts() -> Iterator[int]:
@@ -65,14 +64,12 @@ def test_results_come_in_order_and_few_wait() -> None:
 
 
 def test_an_error_of_a_part_is_raised() -> None:
-    """What fails on one part fails for the caller, and no other is begun."""
     with pytest.raises(ZeroDivisionError):
         list(ThreadExecutor().map(lambda n: 1 / n, [1, 0, *range(100)]))
 
 
 @pytest.mark.parametrize("place", ["memory", "files"])
 def test_work_can_be_done_elsewhere(tmp_path: Path, place: str) -> None:
-    """Work and parts pass a boundary as bytes, and the bits are those of the threads."""
     rng = np.random.default_rng(0)
     dense = rng.random((50, 30), np.float32) * (rng.random((50, 30)) < 0.2)
     X = sparse.csr_array(dense.astype(np.float32))

@@ -15,7 +15,6 @@ as_both = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @as_both
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_come_to_length_one(kind: Any, dtype: Any) -> None:
-    """Every row has length one afterwards, but one of zeros; the type stays."""
     matrix = kind(X.astype(dtype))
     np.testing.assert_allclose(row_lengths(matrix), [5, 0, 2])
     unit = unit_rows(matrix)
@@ -26,20 +25,17 @@ def test_rows_come_to_length_one(kind: Any, dtype: Any) -> None:
 @as_both
 @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e100, 1e200])
 def test_numbers_whose_squares_are_out_of_range(kind: Any, factor: float) -> None:
-    """Rows far too long or too short to be squared are measured all the same."""
     np.testing.assert_allclose(row_lengths(kind(X * factor)) / factor, [5, 0, 2])
     unit = unit_rows(kind(X * factor))
     np.testing.assert_allclose(row_lengths(unit), [1, 0, 1])
 
 
 def test_unit_rows_are_given_back_as_they_are() -> None:
-    """What has unit length already is not copied."""
     unit = unit_rows(X)
     assert unit_rows(unit) is unit
 
 
 def test_each_term_comes_once() -> None:
-    """Entries that name a term twice are added up, in a copy."""
     twice = sparse.csr_array(
         (np.array([1.0, 2, 4]), np.array([2, 2, 0]), np.array([0, 3])), shape=(1, 3)
     )

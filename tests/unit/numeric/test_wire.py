@@ -19,7 +19,6 @@ def _sent(value: Any) -> Any:
 
 
 def test_large_arrays_are_sent_apart_and_once() -> None:
-    """However often a large array is in what is sent, it is beside the bytes, once."""
     content, arrays = serialise({"one": LARGE, "other": [LARGE, LARGE[:3]], "small": np.ones(3)})
     assert len(arrays) == 1
     assert arrays[0] is LARGE
@@ -31,7 +30,6 @@ def test_large_arrays_are_sent_apart_and_once() -> None:
 
 
 def test_mapped_arrays_are_sent_as_names_of_files(tmp_path: Path) -> None:
-    """What is mapped from a file, or a piece of it, is mapped from there, and may be written to."""
     path = tmp_path / "rows.npy"
     np.save(path, LARGE.reshape(-1, 8))
     mapped = np.load(path, mmap_mode="r+")
@@ -48,7 +46,6 @@ def test_mapped_arrays_are_sent_as_names_of_files(tmp_path: Path) -> None:
 
 
 def test_what_is_no_piece_of_a_file_is_sent_itself(tmp_path: Path) -> None:
-    """What was worked out from a mapped array, or has gaps in it, is no file."""
     path = tmp_path / "rows.npy"
     np.save(path, LARGE.reshape(-1, 8))
     mapped = np.load(path, mmap_mode="r")
@@ -59,7 +56,6 @@ def test_what_is_no_piece_of_a_file_is_sent_itself(tmp_path: Path) -> None:
 
 
 def test_rows_are_written_where_they_belong(tmp_path: Path) -> None:
-    """Rows come in any order, from whoever holds the name of the file."""
     path = tmp_path / "rows"
     path.write_bytes(b"head" + bytes(4 * 6))
     target = _sent(FileTarget(path, 4, (3, 2), np.dtype(np.float32)))

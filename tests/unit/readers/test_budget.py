@@ -42,7 +42,6 @@ def _passed(items: Iterable[Document | Problem], reader: Reader = _MANY) -> list
 
 
 def test_a_document_over_the_limit_is_a_problem_among_many() -> None:
-    """The others are passed on; it counts as UTF-8, title and metadata included."""
     large = (Document("t" * 50, "é" * 26), Document("", "", metadata={"k": "v" * 100}))
     passed = _passed([Document("a", "b"), *large, Document("c", "d")])
     assert [type(item) for item in passed] == [Document, Problem, Problem, Document]
@@ -65,7 +64,6 @@ def test_a_file_of_bad_records_is_given_up() -> None:
 
 
 def test_a_file_with_more_good_records_is_read_to_its_end() -> None:
-    """However many of them are bad; remarks do not count, and are listed up to a number."""
     good = Document("a", "b")
     mixed: list[Document | Problem] = [good, good, _BAD] * (MOST_PROBLEMS + 1)
     assert _passed(mixed) == mixed
@@ -87,19 +85,16 @@ def test_a_file_with_more_good_records_is_read_to_its_end() -> None:
     ],
 )
 def test_different_words_and_pairs_are_counted(text: str, most: int, *, many: bool) -> None:
-    """Each once; pairs of characters where a text may be written without spaces."""
     assert has_too_many_words(text, most) is many
 
 
 def test_a_document_of_numbers_is_refused() -> None:
-    """So many different words take more memory to store than a document may."""
     numbers = " ".join(map(str, range(MOST_DIFFERENT_WORDS + 100_000)))
     with pytest.raises(ReaderError, match="more than 1,500,000 different words"):
         list(within_budget([Document("", numbers)], _ONE, ReadOptions()))
 
 
 def test_memory_grows_with_what_a_document_may_have() -> None:
-    """Who raises the one limit need not know of the other; who lowers it loses nothing."""
     assert memory_bytes(ReadOptions()) == MEMORY_BYTES
     assert memory_bytes(ReadOptions(max_document_bytes=MEBIBYTE)) == MEMORY_BYTES
     doubled = ReadOptions(max_document_bytes=2 * ReadOptions().max_document_bytes)
@@ -108,5 +103,4 @@ def test_memory_grows_with_what_a_document_may_have() -> None:
 
 @pytest.mark.parametrize("text", ["plain", "é", "雨", "\udce9", "😀"])
 def test_size_is_that_of_utf8(text: str) -> None:
-    """Whatever the characters, lone surrogates too."""
     assert document_bytes(Document("", text)) == len(text.encode("utf-8", "surrogatepass"))

@@ -23,7 +23,6 @@ def _read(
 
 
 def test_usual_columns_are_known(tmp_path: Path) -> None:
-    """Columns of usual names play their parts; the others, unless empty, are metadata."""
     table = (
         "ID,Title,Abstract,Category,split,date,author,pages\n"
         '1,Boats,"They float,\n""always"".",sea;wood | oak,train,2024-01-31,Ann,\n'
@@ -42,7 +41,6 @@ def test_usual_columns_are_known(tmp_path: Path) -> None:
 
 
 def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
-    """A comma belongs to a label, unless it is named as a separator."""
     table = 'text,label\nboats,"sea, wood"\n'
     for separators, labels in ((";|", ("sea, wood",)), (",", ("sea", "wood"))):
         options = ReadOptions(label_separators=separators)
@@ -50,7 +48,6 @@ def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
 
 
 def test_columns_are_named_by_options(tmp_path: Path) -> None:
-    """Any column can be the text or the label."""
     options = ReadOptions(text_field="words", labels="kind", id_field="n")
     assert _read(tmp_path / "a.csv", "n,words,kind\n5,boats,sea\n", options) == [
         Document("", "boats", id="5", labels=("sea",))
@@ -68,7 +65,6 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
     ids=["semicolon", "tab", "bar", "comma"],
 )
 def test_delimiter_is_found(table: str, tmp_path: Path) -> None:
-    """The delimiter is that which cuts all rows alike, whatever the suffix says."""
     expected = [
         Document("", "a, b, c", id="1", metadata={"n": "3,5"}),
         Document("", "d", id="2", metadata={"n": "4,5"}),
@@ -78,12 +74,10 @@ def test_delimiter_is_found(table: str, tmp_path: Path) -> None:
 
 
 def test_single_column_needs_no_delimiter(tmp_path: Path) -> None:
-    """One text a line is a table too."""
     assert _read(tmp_path / "a.csv", "text\nboats float\n") == [Document("", "boats float")]
 
 
 def test_rows_that_do_not_fit_are_problems_with_their_line(tmp_path: Path) -> None:
-    """A row with too many or too few cells is told by the line it begins on; others stay."""
     table = 'id,text\n1,"two\nlines"\n2\n\n3,a,b\n4,c,,\n5,d\n'
     found = _read(tmp_path / "a.csv", table)
     assert [item for item in found if isinstance(item, Problem)] == [
@@ -94,7 +88,6 @@ def test_rows_that_do_not_fit_are_problems_with_their_line(tmp_path: Path) -> No
 
 
 def test_broken_quotes_are_problems(tmp_path: Path) -> None:
-    """A quote in the wrong place costs its row; one that never closes is told where it opens."""
     table = 'id,text\n1,"a"b\n2,c\n3,"never closed\n4,d\n'
     assert _read(tmp_path / "a.csv", table) == [
         Problem("not valid CSV: ',' expected after '\"'", "line 2"),
@@ -104,7 +97,6 @@ def test_broken_quotes_are_problems(tmp_path: Path) -> None:
 
 
 def test_row_without_words_is_a_problem(tmp_path: Path) -> None:
-    """Empty cells make no document."""
     assert _read(tmp_path / "a.csv", "id,text\n1,\n") == [
         Problem("has neither title nor text", "line 2")
     ]
@@ -124,34 +116,29 @@ def test_row_without_words_is_a_problem(tmp_path: Path) -> None:
     ],
 )
 def test_missing_named_column_is_told(options: ReadOptions, reason: str, tmp_path: Path) -> None:
-    """The message names the column that was asked for, and those there are."""
     with pytest.raises(ReaderError) as error:
         _read(tmp_path / "a.csv", "id,text\n1,a\n", options)
     assert error.value.what == reason
 
 
 def test_missing_text_column_is_told(tmp_path: Path) -> None:
-    """Without a column that is known to hold text, the message says how to name it."""
     with pytest.raises(ReaderError, match=r"set it with text_field; its columns are “a”, “b”"):
         _read(tmp_path / "a.csv", "a,b\n1,2\n")
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b",,\n1,2,3\n", bytes(300)])
 def test_useless_file_is_an_error(data: bytes, tmp_path: Path) -> None:
-    """No header, no words or no text at all: refused."""
     with pytest.raises(ReaderError, match=r"is empty|has no header row|looks like binary"):
         _read(tmp_path / "a.csv", data)
 
 
 def test_repeated_column_names_are_told_apart(tmp_path: Path) -> None:
-    """The first of a name plays the part, the others are kept."""
     (document,) = _read(tmp_path / "a.csv", "text,text,note\na,b,c\n")
     assert document == Document("", "a", metadata={"text (2)": "b", "note": "c"})
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
 def test_encoding_is_found(encoding: str, tmp_path: Path) -> None:
-    """A mark is no part of the first column's name; other scripts are guessed."""
     table = "text,label\r\n今天天气很好我们去公园散步,天气\r\n"
     (document,) = _read(tmp_path / "a.csv", table.encode(encoding))
     assert isinstance(document, Document)
@@ -160,7 +147,6 @@ def test_encoding_is_found(encoding: str, tmp_path: Path) -> None:
 
 
 def test_late_byte_that_is_no_utf8_is_warned_of(tmp_path: Path) -> None:
-    """The whole file is looked at before its first row is read."""
     table = b"text\n" + b"plain words\n" * 50_000 + b"caf\xe9\n"
     warning, *documents = _read(tmp_path / "a.csv", table)
     assert warning == Problem("not UTF-8; read as cp1252", warning=True)
@@ -168,7 +154,6 @@ def test_late_byte_that_is_no_utf8_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_nul_characters_are_removed_with_a_warning(tmp_path: Path) -> None:
-    """A stray NUL is dropped, and told once."""
     assert _read(tmp_path / "a.csv", b"id,text\n1,a\0b\n2,c\0d\n") == [
         Document("", "ab", id="1"),
         Document("", "cd", id="2"),
@@ -177,7 +162,6 @@ def test_nul_characters_are_removed_with_a_warning(tmp_path: Path) -> None:
 
 
 def test_long_cells_are_read_up_to_the_limit(tmp_path: Path) -> None:
-    """The limit is ours, not that of the csv module; a line over it ends the file."""
     table = "id,text\n1,a\n2," + "x" * 300_000 + "\n"
     assert len(_read(tmp_path / "a.csv", table)) == 2
     path = tmp_path / "b.csv"
@@ -188,5 +172,4 @@ def test_long_cells_are_read_up_to_the_limit(tmp_path: Path) -> None:
 
 
 def test_old_mac_newlines_are_newlines(tmp_path: Path) -> None:
-    """A lone carriage return ends a row."""
     assert len(_read(tmp_path / "a.csv", "id,text\r1,a\r2,b\r")) == 2

@@ -43,7 +43,6 @@ def _read(tmp_path: Path, data: bytes = _DOC) -> Document:
 
 
 def test_a_converter_gives_the_text(tmp_path: Path, converter: Callable[[str, str], None]) -> None:
-    """What the converter prints is the text; its first line is the title."""
     converter("antiword", "printf 'Boats\\n\\nThe boat fl\\303\\266ats.\\n'")
     document = _read(tmp_path)
     assert (document.title, document.text) == ("Boats", "Boats\n\nThe boat flöats.")
@@ -52,7 +51,6 @@ def test_a_converter_gives_the_text(tmp_path: Path, converter: Callable[[str, st
 def test_the_second_converter_is_asked(
     tmp_path: Path, converter: Callable[[str, str], None]
 ) -> None:
-    """Where one fails or says nothing, the other is asked; where both do, there is no text."""
     converter("antiword", "exit 1")
     converter("catdoc", "printf 'It floats.'")
     assert _read(tmp_path).text == "It floats."
@@ -63,7 +61,6 @@ def test_the_second_converter_is_asked(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are other there")
 def test_a_converter_has_limits(tmp_path: Path, converter: Callable[[str, str], None]) -> None:
-    """A converter that hangs ends with its time, and has less memory than a reader."""
     converter("antiword", "exit 1")
     converter("catdoc", "echo $(ulimit -t) s, $(ulimit -v) kB")
     assert _read(tmp_path).text == "10 s, 131072 kB"
@@ -78,6 +75,5 @@ def test_without_a_converter(tmp_path: Path, converter: Callable[[str, str], Non
 
 @pytest.mark.parametrize("data", [b"", b"plain text", b"{\\rtf1 x}"])
 def test_another_format_is_told(tmp_path: Path, data: bytes) -> None:
-    """What is no file of the old Word is not handed to a converter."""
     with pytest.raises(ReaderError, match=r"is not a Word DOC file|is empty"):
         _read(tmp_path, data)

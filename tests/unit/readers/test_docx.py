@@ -55,7 +55,6 @@ def _p(text: str, style: str = "") -> str:
 
 
 def test_paragraphs_are_a_blank_line_apart(tmp_path: Path) -> None:
-    """Runs of a paragraph join without a gap; paragraphs are separate."""
     split = (
         "<w:p><w:r><w:t>The qu</w:t></w:r><w:r><w:t>een</w:t><w:tab/><w:t>flies</w:t></w:r></w:p>"
     )
@@ -66,7 +65,6 @@ def test_paragraphs_are_a_blank_line_apart(tmp_path: Path) -> None:
 
 
 def test_table_is_one_block_with_a_line_for_each_row(tmp_path: Path) -> None:
-    """Cells are separated by tabs, rows by newlines."""
     row = "<w:tr><w:tc>{}</w:tc><w:tc>{}{}</w:tc></w:tr>"
     table = row.format(_p("hive"), _p("weight"), _p("kg")) + row.format(_p("1"), _p("20"), "")
     text = _read(tmp_path / "a.docx", _p("Before") + f"<w:tbl>{table}</w:tbl>" + _p("After")).text
@@ -74,7 +72,6 @@ def test_table_is_one_block_with_a_line_for_each_row(tmp_path: Path) -> None:
 
 
 def test_core_properties_give_title_date_and_metadata(tmp_path: Path) -> None:
-    """Stated properties are taken over, before any heading."""
     document = _read(tmp_path / "a.docx", _p("Heading", "Heading1") + _p("Text"), core=_CORE)
     assert document.title == "On Bees"
     assert document.date == "2024-01-31T12:30:45Z"
@@ -83,18 +80,15 @@ def test_core_properties_give_title_date_and_metadata(tmp_path: Path) -> None:
 
 
 def test_first_heading_is_the_title_where_none_is_stated(tmp_path: Path) -> None:
-    """A heading is told by the English name of its style, whatever its translated id."""
     body = _p("Preface") + _p("Von Bienen", "berschrift1") + _p("Mehr", "berschrift1")
     assert _read(tmp_path / "a.docx", body, styles=_STYLES).title == "Von Bienen"
 
 
 def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
-    """Without property and heading, the document is called like its file."""
     assert _read(tmp_path / "bee notes.docx", _p("Text")).title == "bee notes"
 
 
 def test_deleted_moved_and_repeated_text_is_left_out(tmp_path: Path) -> None:
-    """Tracked deletions and the fallback of a text box are not part of the text."""
     ac = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     box = "<w:txbxContent>" + _p("Boxed") + "</w:txbxContent>"
     body = (
@@ -107,26 +101,22 @@ def test_deleted_moved_and_repeated_text_is_left_out(tmp_path: Path) -> None:
 
 
 def test_footnotes_follow_the_text(tmp_path: Path) -> None:
-    """Notes are part of the text."""
     notes = f'<w:footnotes xmlns:w="{_W}"><w:footnote>{_p("See wax.")}</w:footnote></w:footnotes>'
     assert _read(tmp_path / "a.docx", _p("Honey"), footnotes=notes).text == "Honey\n\nSee wax."
 
 
 def test_document_without_text_is_refused(tmp_path: Path) -> None:
-    """A document of pictures alone is of no use to a search."""
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path / "a.docx", _p(""))
 
 
 def test_nesting_deeper_than_the_stack_is_read(tmp_path: Path) -> None:
-    """A hostile depth of elements costs no recursion."""
     depth = 50_000
     body = "<w:sdt>" * depth + _p("Deep") + "</w:sdt>" * depth
     assert _read(tmp_path / "a.docx", body).text == "Deep"
 
 
 def test_zip_that_is_no_docx_is_refused(tmp_path: Path) -> None:
-    """Another kind of archive under this name is told."""
     path = tmp_path / "a.docx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "no")
@@ -135,7 +125,6 @@ def test_zip_that_is_no_docx_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_written_by_python_docx_is_read(tmp_path: Path) -> None:
-    """What an independent writer of the format produces comes back."""
     docx = pytest.importorskip("docx")
     path = tmp_path / "made.docx"
     made = docx.Document()

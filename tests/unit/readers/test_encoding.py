@@ -39,7 +39,6 @@ FRENCH = "Le café est fermé, déjà vu – naïve façade."
     ],
 )
 def test_byte_order_mark_decides(mark: bytes, encoding: str) -> None:
-    """A mark tells the encoding, and is no part of the text."""
     decoded = decode_text(mark + CHINESE.encode(encoding), declared="cp1252")
     assert (decoded.text, decoded.encoding, decoded.warnings) == (CHINESE, encoding, ())
 
@@ -63,7 +62,6 @@ def test_byte_order_mark_decides(mark: bytes, encoding: str) -> None:
     ],
 )
 def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -> None:
-    """Strict UTF-8 comes first; scripts other than Latin are guessed, and noted."""
     decoded = decode_text(text.encode(written))
     assert (decoded.text, decoded.encoding, decoded.warnings) == (text, found, ())
     assert decoded.metadata == ({} if found == "utf-8" else {"encoding": found})
@@ -71,7 +69,6 @@ def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -
 
 @pytest.mark.parametrize("text", ["Straße, Größe, ÄÖÜ", "déjà vu", "“quoted” – text…", "größer"])
 def test_latin_text_is_never_guessed(text: str) -> None:
-    """No short text in a Latin script becomes Chinese, Thai or Greek."""
     assert decode(text.encode("cp1252")).text == text
 
 
@@ -85,12 +82,10 @@ def test_latin_text_is_read_as_cp1252_with_a_warning() -> None:
 
 
 def test_cp1252_has_an_answer_for_every_byte() -> None:
-    """Bytes that cp1252 does not define are replaced."""
     assert decode(b"caf\xe9 \x81").text == "café \ufffd"
 
 
 def test_broken_utf8_keeps_its_other_characters() -> None:
-    """One damaged byte does not turn a UTF-8 text into gibberish."""
     decoded = decode_text(CHINESE.encode() + b"\xff" + FRENCH.encode())
     assert decoded.text == f"{CHINESE}\ufffd{FRENCH}"
     assert decoded.encoding == "utf-8"
@@ -98,19 +93,16 @@ def test_broken_utf8_keeps_its_other_characters() -> None:
 
 
 def test_late_byte_decides() -> None:
-    """All bytes are looked at, not only the first thousands."""
     assert decode_text(b"plain words " * 50_000 + b"caf\xe9").encoding == "cp1252"
 
 
 def test_declared_encoding_comes_before_guessing() -> None:
-    """A page's own word is believed; what browsers widen is widened."""
     assert decode(RUSSIAN.encode("cp1251")[:8], declared="windows-1251").text == RUSSIAN[:8]
     assert decode(b"\x93a\x94", declared="ISO-8859-1").text == "“a”"
 
 
 @pytest.mark.parametrize("declared", ["", "no-such", "rot13", "hex", "unicode_escape", "\0"])
 def test_useless_declaration_is_ignored(declared: str) -> None:
-    """An unknown name, or one that is no text encoding, changes nothing."""
     assert decode("café".encode(), declared).text == "café"
 
 
@@ -125,27 +117,23 @@ def test_useless_declaration_is_ignored(declared: str) -> None:
     ],
 )
 def test_binary_data_is_refused(data: bytes) -> None:
-    """NUL bytes in number, or control characters, are no text."""
     assert looks_binary(data)
     with pytest.raises(ReaderError, match="looks like binary data, not text"):
         decode_text(data)
 
 
 def test_stray_nul_characters_are_removed_with_a_warning() -> None:
-    """A few NUL bytes do not make a text binary."""
     decoded = decode_text(b"real\0 words\0 here\n" * 2 + b"and more of them " * 40)
     assert decoded.text.startswith("real words here\n")
     assert decoded.warnings == (NUL_REMOVED,)
 
 
 def test_terminal_colours_are_text() -> None:
-    """Escape sequences occur in logs."""
     assert not looks_binary(b"\x1b[31mred\x1b[0m\n" * 20)
 
 
 @given(st.text(st.characters(exclude_categories=[])))
 def test_clean_text_can_be_stored(text: str) -> None:
-    """Clean text encodes as UTF-8, has LF newlines and no NUL; cleaning again changes nothing."""
     cleaned = clean(text)
     cleaned.encode()
     assert "\0" not in cleaned
@@ -154,17 +142,14 @@ def test_clean_text_can_be_stored(text: str) -> None:
 
 
 def test_surrogate_pair_is_joined() -> None:
-    """Two escaped halves, as JSON writes them, are one character; a lone one is replaced."""
     assert clean("\ud83d\ude00 \ud83d") == "😀 \ufffd"
 
 
 def test_newlines_become_lf() -> None:
-    """Windows and old Mac newlines are newlines."""
     assert clean("a\r\nb\rc\n") == "a\nb\nc\n"
 
 
 def test_record_bytes_in_utf16_become_utf8(tmp_path: Path) -> None:
-    """Readers of records see UTF-8 whatever Unicode encoding a mark tells."""
     path = tmp_path / "a.jsonl"
     path.write_bytes((CHINESE * 20_000).encode("utf-16"))
     assert b"".join(utf8_chunks(SourceFile.at(path))).decode() == CHINESE * 20_000
@@ -184,14 +169,12 @@ def test_record_bytes_in_utf16_become_utf8(tmp_path: Path) -> None:
     ids=["utf-8", "cp1252", "gbk", "utf-16", "broken"],
 )
 def test_large_file_is_detected_chunk_by_chunk(data: bytes, encoding: str, tmp_path: Path) -> None:
-    """A file that is not held in memory follows the same rule."""
     path = tmp_path / "a.csv"
     path.write_bytes(data)
     assert detect(SourceFile.at(path)).encoding == encoding
 
 
 def test_text_of_chunks_is_cut_nowhere() -> None:
-    """A character or a newline across two chunks is whole; the mark is dropped."""
     data = "\ufeffä\r\n今\r".encode()
     pieces = [data[i : i + 1] for i in range(len(data))]
     assert "".join(text_chunks(pieces, "utf-8")).removeprefix("\ufeff") == "ä\n今\n"

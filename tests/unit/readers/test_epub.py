@@ -77,7 +77,6 @@ def _encryption(*parts: str) -> str:
 
 
 def test_chapters_come_in_the_order_of_the_spine(tmp_path: Path) -> None:
-    """The spine decides, not the names; the table of contents is left out."""
     (document,) = _read(tmp_path / "a.epub")
     assert isinstance(document, Document)
     assert document.text.split() == ["Flood", "It", "comes", "in.", "Ebb", "It", "goes."]
@@ -85,7 +84,6 @@ def test_chapters_come_in_the_order_of_the_spine(tmp_path: Path) -> None:
 
 
 def test_title_date_and_metadata_are_what_the_package_states(tmp_path: Path) -> None:
-    """The first title is the title; creators are joined."""
     (document,) = _read(tmp_path / "a.epub")
     assert isinstance(document, Document)
     assert document.title == "The Tide Table"
@@ -95,14 +93,12 @@ def test_title_date_and_metadata_are_what_the_package_states(tmp_path: Path) -> 
 
 
 def test_file_name_is_the_title_where_none_is_stated(tmp_path: Path) -> None:
-    """A package without a title names nothing."""
     (document,) = _read(tmp_path / "tide book.epub", _package(""))
     assert isinstance(document, Document)
     assert document.title == "tide book"
 
 
 def test_missing_chapter_is_warned_of(tmp_path: Path) -> None:
-    """The rest of the book is read."""
     problem, document = _read(tmp_path / "a.epub", chapters={"a2.xhtml": _SECOND})
     assert problem == Problem("is missing from the book", "OEBPS/text/b 1.xhtml", warning=True)
     assert isinstance(document, Document)
@@ -110,19 +106,16 @@ def test_missing_chapter_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_book_under_drm_is_refused(tmp_path: Path) -> None:
-    """Encrypted chapters are noise: the book is said to be protected."""
     with pytest.raises(ReaderError, match=r"is encrypted \(protected by DRM\)"):
         _read(tmp_path / "a.epub", encryption=_encryption("OEBPS/text/b%201.xhtml"))
 
 
 def test_book_with_encrypted_fonts_is_read(tmp_path: Path) -> None:
-    """Fonts are often disguised in books that are free to read."""
     (document,) = _read(tmp_path / "a.epub", encryption=_encryption("OEBPS/fonts/a.otf"))
     assert isinstance(document, Document)
 
 
 def test_book_without_text_is_refused(tmp_path: Path) -> None:
-    """A book of pictures alone is of no use to a search; missing chapters are named."""
     blank = dict.fromkeys(_CHAPTERS, "<html><body><img src='x.png'/></body></html>")
     with pytest.raises(ReaderError, match=r"has no text$"):
         _read(tmp_path / "a.epub", chapters=blank)
@@ -131,7 +124,6 @@ def test_book_without_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_zip_that_is_no_epub_is_refused(tmp_path: Path) -> None:
-    """Another kind of archive under this name is told."""
     path = tmp_path / "a.epub"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "no")
@@ -140,7 +132,6 @@ def test_zip_that_is_no_epub_is_refused(tmp_path: Path) -> None:
 
 
 def test_chapters_and_their_headings_are_sections(tmp_path: Path) -> None:
-    """A chapter is named by its first heading, else by its title if that is not the book's."""
     chapters = {
         "b 1.xhtml": "<body><h1>Flood</h1><p>It comes.</p><h2>Spring tide</h2><p>High.</p></body>",
         "a2.xhtml": "<head><title>The Tide Table</title></head><body><p>It goes.</p></body>",

@@ -39,7 +39,6 @@ def _problem(fields: dict[str, Any]) -> str:
 
 
 def test_usual_names_are_known_best_first() -> None:
-    """Of two usual names the better one plays the part, the other is metadata."""
     document = _document({"body": "b", "text": "t", "docno": "7", "headline": "h", "topics": ["x"]})
     assert (document.id, document.title, document.text) == ("7", "h", "t")
     assert document.labels == ("x",)
@@ -47,12 +46,10 @@ def test_usual_names_are_known_best_first() -> None:
 
 
 def test_case_and_space_of_names_do_not_matter() -> None:
-    """Spreadsheets write "Title" and " TEXT "."""
     assert _document({"Title": "a", " TEXT ": "b"}) == Document("a", "b")
 
 
 def test_named_fields_come_before_usual_ones() -> None:
-    """What the options name plays its part; the usual name is then metadata."""
     options = ReadOptions(
         id_field="key", title_field="head", text_field="words", labels="kind", split="part"
     )
@@ -63,14 +60,12 @@ def test_named_fields_come_before_usual_ones() -> None:
 
 
 def test_field_plays_one_part_only() -> None:
-    """The field named for the text is not the title as well."""
     parts = find_roles(["title", "x"], replace(AUTO, text_field="title"))
     assert (parts.title, parts.text, parts.others) == (None, "title", ("x",))
 
 
 @pytest.mark.parametrize("word", ["none", "folder", "labels.csv", "LABELS.TSV"])
 def test_no_labels_from_fields_unless_asked(word: str) -> None:
-    """Labels from folders, a file or nowhere leave the field to the metadata."""
     fields = {"text": "t", "labels": ["a"], "split": "train"}
     document = _document(fields, ReadOptions(labels=word, split=word))
     assert (document.labels, document.split) == ((), "")
@@ -78,7 +73,6 @@ def test_no_labels_from_fields_unless_asked(word: str) -> None:
 
 
 def test_missing_named_fields_are_told() -> None:
-    """The caller decides what a missing field means."""
     parts = find_roles(["text"], replace(AUTO, id_field="key", labels="kind"))
     assert parts.missing == {"id": "key", "labels": "kind"}
 
@@ -96,7 +90,6 @@ def test_missing_named_fields_are_told() -> None:
     ],
 )
 def test_labels_are_words_each_once(value: Any, separators: str, labels: tuple[str, ...]) -> None:
-    """Lists, words, numbers and cells become labels in their order."""
     assert _document({"text": "t", "labels": value}, separators=separators).labels == labels
 
 
@@ -121,19 +114,16 @@ def test_labels_are_words_each_once(value: Any, separators: str, labels: tuple[s
     ],
 )
 def test_dates_become_iso(value: Any, iso: str) -> None:
-    """ISO and mail dates are understood; what is ambiguous is not guessed."""
     assert date_of(value) == iso
 
 
 def test_what_is_no_date_stays_as_metadata() -> None:
-    """Nothing is lost of a date that cannot be understood, or a path that is no word."""
     document = _document({"text": "t", "date": "31/01/2024", "path": ["a", "b"]})
     assert (document.date, document.path) == ("", "")
     assert document.metadata == {"date": "31/01/2024", "path": ["a", "b"]}
 
 
 def test_library_export_round_trips() -> None:
-    """A record as the library exports it gives the very same document."""
     document = Document(
         "A title",
         "\n Text with  space \n\n",
@@ -162,7 +152,6 @@ def test_library_export_round_trips() -> None:
     ],
 )
 def test_sections_of_another_form_are_metadata(value: Any) -> None:
-    """A field of that name that is no list of sections of the text is kept as it was written."""
     document = _document({"text": "words", "sections": value})
     assert document.sections == ()
     assert document.metadata == {"sections": value}
@@ -180,12 +169,10 @@ def test_sections_of_another_form_are_metadata(value: Any) -> None:
     ],
 )
 def test_useless_record_is_a_problem(fields: dict[str, Any], reason: str) -> None:
-    """A record that can be no document says which field is to blame."""
     assert _problem(fields) == reason
 
 
 def test_deep_metadata_is_refused() -> None:
-    """Later steps may recurse, so nesting has an end."""
     deep: Any = 1
     for _ in range(100):
         deep = [deep]
@@ -193,12 +180,10 @@ def test_deep_metadata_is_refused() -> None:
 
 
 def test_lists_of_words_are_text() -> None:
-    """A text in paragraphs is joined; a number is written out."""
     assert _document({"title": 7, "text": ["a", "b"]}) == Document("7", "a\nb")
 
 
 def test_base_holds_where_no_field_says_otherwise() -> None:
-    """Front matter adds to what its file says."""
     base = Document("file", "body", media_type="text/markdown", metadata={"encoding": "cp1252"})
     found = document_from_fields({"k": 1}, FieldRoles(others=("k",)), base)
     assert found == replace(base, metadata={"encoding": "cp1252", "k": 1})
@@ -213,7 +198,6 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_metadata_survive_json(value: Any) -> None:
-    """Whatever the value, its safe form comes back from JSON as it went in."""
     try:
         safe = json_safe(value)
     except Unusable:
@@ -222,5 +206,4 @@ def test_metadata_survive_json(value: Any) -> None:
 
 
 def test_huge_integer_is_kept_as_hexadecimal() -> None:
-    """Python refuses to print such a number in decimal."""
     assert json_safe(16**5000) == "0x1" + "0" * 5000

@@ -31,7 +31,6 @@ _read = partial(read, READER)
 
 
 def test_page_becomes_a_document(tmp_path: Path) -> None:
-    """Blocks are lines, cells are separated, code keeps its lines; scripts and menus are gone."""
     assert _read(tmp_path / "a.html", PAGE.encode()) == [
         Document(
             "Of Boats & Tides",
@@ -53,7 +52,6 @@ def test_page_becomes_a_document(tmp_path: Path) -> None:
     ],
 )
 def test_title_then_heading_then_file_name(page: str, title: str, tmp_path: Path) -> None:
-    """The best title there is."""
     (document,) = _read(tmp_path / "f.html", page.encode())
     assert isinstance(document, Document)
     assert document.title == title
@@ -75,12 +73,10 @@ def test_title_then_heading_then_file_name(page: str, title: str, tmp_path: Path
     ],
 )
 def test_declared_encoding_is_believed_unless_it_fails(data: bytes, text: str) -> None:
-    """A mark first, then the page's word, then the rule for any text."""
     assert page_of(data).text == text
 
 
 def test_xhtml_empty_elements_do_not_swallow_the_page() -> None:
-    """In XML <title/> ends at once; in HTML it would take in everything."""
     page = (
         '<?xml version="1.0"?><html xmlns="x"><head><title/></head><body><a id="b"/>c</body></html>'
     )
@@ -89,7 +85,6 @@ def test_xhtml_empty_elements_do_not_swallow_the_page() -> None:
 
 @pytest.mark.parametrize("page", ["<p></p>", "<script>x</script>", "<frameset><frame src=a>", " "])
 def test_page_without_words_is_an_error(page: str, tmp_path: Path) -> None:
-    """A page that shows nothing is refused."""
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path / "a.html", page.encode())
 
@@ -109,20 +104,17 @@ def test_page_without_words_is_an_error(page: str, tmp_path: Path) -> None:
     ids=["div", "b", "p-b", "table", "attributes", "p", "open", "comment"],
 )
 def test_page_built_to_stall_a_parser_is_read(page: str) -> None:
-    """Nesting and attributes without end cost the structure, not the run."""
     begun = time.monotonic()
     assert read_page(page).text.endswith("deep")
     assert time.monotonic() - begun < 10
 
 
 def test_hostile_page_still_loses_its_scripts() -> None:
-    """Without a tree, tags, scripts and entities are told all the same."""
     page = "<div>" * 2000 + "<style>x</style><script>a<b</script><p>One &amp; two<td>3<td>4"
     assert read_page(page).text == "One & two 3 4"
 
 
 def test_large_page_is_read_in_time() -> None:
-    """A page of some megabytes is no attack."""
     page = "<div><p>Some words <b>here</b>.</p><table><tr><td>1</td></tr></table></div>\n" * 30_000
     text = read_page(page).text
     assert text.count("Some words here.\n1") == 30_000
@@ -132,7 +124,6 @@ def test_large_page_is_read_in_time() -> None:
     "head", [b"<!doctype HTML>", b"\xef\xbb\xbf \n<html>", b"<!-- a --><head>"]
 )
 def test_html_is_known_by_its_beginning(head: bytes) -> None:
-    """Files without a telling name are known by their first element."""
     assert sniff(head)
     assert not sniff(b"text about <html>")
 

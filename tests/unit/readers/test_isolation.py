@@ -84,7 +84,6 @@ def _wait_for_end(pid: int, seconds: float) -> bool:
 
 
 def test_records_come_back_as_they_were(readers: IsolatedReaders, source: SourceFile) -> None:
-    """Documents and problems cross the process boundary unchanged."""
     problem, document = list(readers.submit(source, _misbehaving("ECHO")))
     assert problem == Problem("a warning", "line 1", warning=True)
     assert isinstance(document, Document)
@@ -94,7 +93,6 @@ def test_records_come_back_as_they_were(readers: IsolatedReaders, source: Source
 
 
 def test_one_worker_serves_many_files(readers: IsolatedReaders, source: SourceFile) -> None:
-    """The start of a process is paid once."""
     first, second = (_document(readers, source).metadata["pid"] for _ in range(2))
     assert first == second
 
@@ -102,14 +100,12 @@ def test_one_worker_serves_many_files(readers: IsolatedReaders, source: SourceFi
 def test_worker_is_replaced_after_many_files(
     readers: IsolatedReaders, source: SourceFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Leaks of an extractor cannot add up for ever."""
     monkeypatch.setattr(isolation, "FILES_PER_WORKER", 2)
     pids = [_document(readers, source).metadata["pid"] for _ in range(4)]
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
 def test_worker_imports_little(readers: IsolatedReaders, source: SourceFile) -> None:
-    """No heavy library loads, and the current folder is not searched for modules."""
     metadata = _document(readers, source).metadata
     heavy = {"numpy", "scipy", "sklearn", "sqlalchemy", "typer", "rich", "pypdfium2", "selectolax"}
     assert heavy.isdisjoint(metadata["modules"])
@@ -117,7 +113,6 @@ def test_worker_imports_little(readers: IsolatedReaders, source: SourceFile) -> 
 
 
 def test_readers_are_called_by_their_names(readers: IsolatedReaders, tmp_path: Path) -> None:
-    """The formats that need it are read, or refused, in the worker."""
     book = tmp_path / "a.odt"
     with zipfile.ZipFile(book, "w") as archive:
         archive.writestr("content.xml", "<body><p>High water</p></body>")
@@ -142,14 +137,12 @@ def test_readers_are_called_by_their_names(readers: IsolatedReaders, tmp_path: P
 def test_failure_is_stated_and_the_next_file_is_read(
     readers: IsolatedReaders, source: SourceFile, reader: str, reason: str
 ) -> None:
-    """A lost worker is replaced; the run goes on."""
     with pytest.raises(ReaderError, match=reason):
         list(readers.submit(source, _misbehaving(reader)))
     assert _document(readers, source).text == "A note."
 
 
 def test_hang_ends_at_the_time_limit(source: SourceFile) -> None:
-    """A reader that never returns is ended, and the next file is read."""
     with IsolatedReaders(_OPTIONS, 1, silent_seconds=1) as readers:
         _document(readers, source)
         with pytest.raises(ReaderError, match=r"^gave no response in 1 s$"):
@@ -158,7 +151,6 @@ def test_hang_ends_at_the_time_limit(source: SourceFile) -> None:
 
 
 def test_memory_is_limited(source: SourceFile) -> None:
-    """A reader that swells is stopped, and the next file gets a fresh worker."""
     with IsolatedReaders(_OPTIONS, 1, memory=256 * MEBIBYTE) as readers:
         before = _document(readers, source).metadata["pid"]
         with pytest.raises(ReaderError, match="needs more than 256 MiB of memory"):
@@ -167,7 +159,6 @@ def test_memory_is_limited(source: SourceFile) -> None:
 
 
 def test_processor_time_is_limited(source: SourceFile) -> None:
-    """A reader that computes for too long is ended, though it says something now and then."""
     with IsolatedReaders(_OPTIONS, 1, seconds=1) as readers:
         with pytest.raises(ReaderError, match=r"needs more than 1 s of CPU time"):
             deque(readers.submit(source, _misbehaving("DRIVEL")), maxlen=0)
@@ -181,7 +172,6 @@ def test_a_large_file_has_more_time() -> None:
 
 
 def test_waiting_for_the_reader_of_documents_is_not_silence(source: SourceFile) -> None:
-    """A worker whose documents are taken slowly is not too late, and does not run ahead."""
     with IsolatedReaders(_OPTIONS, 1, silent_seconds=1) as readers:
         answer = iter(readers.submit(source, _misbehaving("STREAM")))
         assert next(answer).title == "0"  # type: ignore[union-attr]
@@ -195,7 +185,6 @@ def test_waiting_for_the_reader_of_documents_is_not_silence(source: SourceFile) 
 def test_whoever_waits_for_a_file_is_told(
     readers: IsolatedReaders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, in the thread that waits; a file that is read at once is not remarked upon."""
     monkeypatch.setattr(answers, "LONG_WAIT_SECONDS", 0.3)
     slow, quick = tmp_path / "slow.txt", tmp_path / "quick.txt"
     slow.write_text("0.9", encoding="utf-8")
@@ -214,7 +203,6 @@ def test_whoever_waits_for_a_file_is_told(
 def test_what_was_read_before_a_failure_is_kept(
     readers: IsolatedReaders, source: SourceFile
 ) -> None:
-    """A file of many documents gives those before the damage."""
     taken: list[Document | Problem] = []
     with pytest.raises(ReaderError, match="is not to my taste"):
         taken.extend(readers.submit(source, _misbehaving("REFUSE_LATE")))
@@ -222,7 +210,6 @@ def test_what_was_read_before_a_failure_is_kept(
 
 
 def test_whoever_stops_early_holds_up_nobody(readers: IsolatedReaders, source: SourceFile) -> None:
-    """The documents that nobody takes do not keep the next file from being read."""
     answer = iter(readers.submit(source, _misbehaving("STREAM")))
     next(answer)
     answer.close()  # type: ignore[attr-defined]
@@ -232,14 +219,12 @@ def test_whoever_stops_early_holds_up_nobody(readers: IsolatedReaders, source: S
 def test_prints_of_an_extractor_do_not_reach_the_answer(
     readers: IsolatedReaders, source: SourceFile
 ) -> None:
-    """Neither print nor a write to descriptor 1 breaks the protocol; stdin is empty."""
     (document,) = list(readers.submit(source, _misbehaving("TALK")))
     assert isinstance(document, Document)
     assert document.title == "talkative"
 
 
 def test_size_of_a_document_is_limited(source: SourceFile) -> None:
-    """The one document of a file may not pass the limit, counted in bytes."""
     options = ReadOptions(max_document_bytes=100_000)
     with (
         IsolatedReaders(options, 1) as readers,
@@ -249,7 +234,6 @@ def test_size_of_a_document_is_limited(source: SourceFile) -> None:
 
 
 def test_missing_file_is_an_error_of_the_system(readers: IsolatedReaders, tmp_path: Path) -> None:
-    """The caller gets the same exception as from opening the file itself."""
     gone = SourceFile(tmp_path / "gone.txt", "gone.txt")
     with pytest.raises(FileNotFoundError) as caught:
         list(readers.submit(gone, _misbehaving("ECHO")))
@@ -257,14 +241,12 @@ def test_missing_file_is_an_error_of_the_system(readers: IsolatedReaders, tmp_pa
 
 
 def test_name_of_undecodable_bytes_is_read(readers: IsolatedReaders, tmp_path: Path) -> None:
-    """File names are bytes to the system; not all of them are UTF-8."""
     path = tmp_path / os.fsdecode(b"caf\xe9.txt")
     path.write_bytes(b"text")
     assert _document(readers, SourceFile.at(path)).text == "text"
 
 
 def test_answers_belong_to_their_files(tmp_path: Path) -> None:
-    """Files read at the same time do not get mixed up, whichever is done first."""
     sources = []
     for number in range(12):
         path = tmp_path / f"{number}.txt"
@@ -281,7 +263,6 @@ def test_answers_belong_to_their_files(tmp_path: Path) -> None:
 def test_worker_killed_between_files_is_replaced(
     readers: IsolatedReaders, source: SourceFile
 ) -> None:
-    """An idle worker that the system ended costs no file."""
     pid = _document(readers, source).metadata["pid"]
     os.kill(pid, signal.SIGKILL)
     assert _wait_for_end(pid, 5)
@@ -289,7 +270,6 @@ def test_worker_killed_between_files_is_replaced(
 
 
 def test_closing_ends_the_workers_at_once(source: SourceFile) -> None:
-    """Leaving the block waits for no hanging reader and leaves no process."""
     with IsolatedReaders(_OPTIONS, 1) as readers:
         pid = _document(readers, source).metadata["pid"]
         running = readers.submit(source, _misbehaving("HANG"))
@@ -331,7 +311,6 @@ def _parent(source: SourceFile, deed: str) -> subprocess.Popen[str]:
 
 
 def test_no_worker_outlives_a_killed_parent(source: SourceFile) -> None:
-    """An idle worker ends as soon as its stdin closes."""
     with _parent(source, "idle") as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
@@ -342,7 +321,6 @@ def test_no_worker_outlives_a_killed_parent(source: SourceFile) -> None:
 
 @pytest.mark.slow
 def test_hung_worker_of_a_killed_parent_ends_by_its_alarm(source: SourceFile) -> None:
-    """A worker that no longer looks at its stdin is ended by the system."""
     with _parent(source, "hang") as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
@@ -354,7 +332,6 @@ def test_hung_worker_of_a_killed_parent_ends_by_its_alarm(source: SourceFile) ->
 
 
 def test_interrupt_ends_parent_and_workers(source: SourceFile) -> None:
-    """Ctrl-C leaves no worker behind."""
     with _parent(source, "hang") as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
@@ -366,7 +343,6 @@ def test_interrupt_ends_parent_and_workers(source: SourceFile) -> None:
 
 
 def test_readers_are_imported_by_name_or_by_module_and_attribute() -> None:
-    """Every reader can run in a worker, also one that shares a module."""
     assert all(find_reader(name) is reader for name, reader in READERS.items())
     assert find_reader("lpisearch.readers.pdf:READER") is find_reader("pdf")
 
@@ -375,7 +351,6 @@ def test_readers_are_imported_by_name_or_by_module_and_attribute() -> None:
     ("name", "error"), [("no_such", ModuleNotFoundError), ("lpisearch.readers.pdf:read", TypeError)]
 )
 def test_other_names_are_refused(name: str, error: type[Exception]) -> None:
-    """A missing module, or an object that is not a reader, is an error."""
     with pytest.raises(error, match=r"no_such|is not a reader"):
         find_reader(name)
 
@@ -386,7 +361,6 @@ def _sent(message: bytes, most_bytes: int = 10_000) -> Frame | None:
 
 @pytest.mark.parametrize("text", ["", "line\nbreak", "\x00\x1f", "雨", "\udce9", "\u2028"])
 def test_any_text_comes_back(text: str) -> None:
-    """Control characters and lone surrogates of file names too, as a fact or as a text."""
     said = _sent(word({"failed": text}))
     assert said is not None
     assert (said.is_pack, said.facts()) == (False, {"failed": text})
@@ -405,12 +379,10 @@ def _records(message: bytes) -> list[Document | Problem]:
     "stream", [b"", b"pack 10 10\nshort", b"noise\n", b"word 2000000 0\n{}", b"x" * 100_000]
 )
 def test_what_is_no_message_is_none(stream: bytes) -> None:
-    """A worker that died half-way, or that writes without end, is told from an answer."""
     assert _sent(stream) is None
 
 
 def test_records_come_back_as_they_were_of_transport() -> None:
-    """A document keeps its sections and labels, a problem the option that it names."""
     sections = (Section(0, "page", "1"), Section(5, "page", "2"))
     full = Document("t", "one\n\ntwo", "i", ("a", "b"), "test", "2024", metadata={"k": [1, None]})
     reason = messages.Message(

@@ -24,7 +24,6 @@ _read = partial(read, JSONL_READER)
 
 
 def test_benchmark_layout_is_known(tmp_path: Path) -> None:
-    """The corpus layout of retrieval benchmarks; its metadata object is merged."""
     lines = '{"_id": "d1", "title": "Boats", "text": "They float.", "metadata": {"url": "u"}}\n'
     assert _read(tmp_path / "a.jsonl", lines) == [
         Document("Boats", "They float.", id="d1", metadata={"url": "u"})
@@ -32,7 +31,6 @@ def test_benchmark_layout_is_known(tmp_path: Path) -> None:
 
 
 def test_exported_documents_round_trip(tmp_path: Path) -> None:
-    """Every field of a document comes back exactly as it was written."""
     documents = [
         Document("A", " b\n\n", id="x/1", labels=("u", "v;w"), split="test", date="2024-01-31"),
         Document(
@@ -47,7 +45,6 @@ def test_exported_documents_round_trip(tmp_path: Path) -> None:
 
 
 def test_broken_line_5000_is_told_and_passed_over(tmp_path: Path) -> None:
-    """The problem has the number of the line; every other line is read."""
     lines = [json.dumps({"id": i, "text": f"text {i}"}) for i in range(1, 10_001)]
     lines[4999] = '{"id": 5000, "text": "broken'
     found = _read(tmp_path / "a.jsonl", "\n".join(lines))
@@ -71,7 +68,6 @@ def test_broken_line_5000_is_told_and_passed_over(tmp_path: Path) -> None:
     ],
 )
 def test_useless_line_is_a_problem(line: str, reason: str, tmp_path: Path) -> None:
-    """Whatever is wrong with a line, the next one is read."""
     problem, document = _read(tmp_path / "a.jsonl", f'\n{line}\n  \n{{"text": "ok"}}')
     assert isinstance(problem, Problem)
     assert problem.reason.startswith(reason)
@@ -80,7 +76,6 @@ def test_useless_line_is_a_problem(line: str, reason: str, tmp_path: Path) -> No
 
 
 def test_long_line_is_passed_over(tmp_path: Path) -> None:
-    """A line over the limit is a problem with its number."""
     lines = '{"text": "' + "x" * 3000 + '"}\n{"text": "ok"}\n'
     problem, document = _read(tmp_path / "a.jsonl", lines, ReadOptions(max_document_bytes=1000))
     assert isinstance(problem, Problem)
@@ -91,7 +86,6 @@ def test_long_line_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_line_in_another_encoding_is_read_with_one_warning(tmp_path: Path) -> None:
-    """Lines are decoded one by one; the first that is not UTF-8 is told."""
     lines = b'{"text": "\xc3\xa9"}\n{"text": "caf\xe9"}\n{"text": "th\xe9"}\n'
     assert _read(tmp_path / "a.jsonl", lines) == [
         Document("", "é"),
@@ -103,7 +97,6 @@ def test_line_in_another_encoding_is_read_with_one_warning(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_byte_order_mark_is_understood(encoding: str, tmp_path: Path) -> None:
-    """A marked file is read whatever its Unicode encoding."""
     lines = '{"text": "日本"}\r\n{"text": "b"}\r\n'
     assert _read(tmp_path / "a.jsonl", lines.encode(encoding)) == [
         Document("", "日本"),
@@ -112,7 +105,6 @@ def test_byte_order_mark_is_understood(encoding: str, tmp_path: Path) -> None:
 
 
 def test_characters_that_cannot_be_stored_are_mended(tmp_path: Path) -> None:
-    """Escaped NUL characters and half pairs do not reach the library; NaN is no JSON."""
     line = r'{"text": "a\u0000b \ud83d\ude00 \ud83d", "n": NaN, "i": 1e999}'
     assert _read(tmp_path / "a.jsonl", line) == [
         Document("", "ab 😀 \ufffd", metadata={"n": None, "i": None})
@@ -120,7 +112,6 @@ def test_characters_that_cannot_be_stored_are_mended(tmp_path: Path) -> None:
 
 
 def test_missing_named_field_is_a_problem_of_the_record(tmp_path: Path) -> None:
-    """A record without the field that is named for the text or the id cannot be used."""
     options = ReadOptions(text_field="body", id_field="key")
     lines = '{"key": 1, "body": "a"}\n{"key": 2, "text": "b"}\n{"body": "c"}\n'
     assert _read(tmp_path / "a.jsonl", lines, options) == [
@@ -131,7 +122,6 @@ def test_missing_named_field_is_a_problem_of_the_record(tmp_path: Path) -> None:
 
 
 def test_named_field_that_no_record_has_is_warned_of(tmp_path: Path) -> None:
-    """Records may lack labels, but if all do, the name may be misspelt."""
     lines = '{"text": "a", "topic": "x"}\n{"text": "b"}\n'
     assert len(_read(tmp_path / "a.jsonl", lines, ReadOptions(labels="topic"))) == 2
     *_, warning = _read(tmp_path / "a.jsonl", lines, ReadOptions(labels="topik"))
@@ -140,19 +130,16 @@ def test_named_field_that_no_record_has_is_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf"])
 def test_empty_file_is_an_error(data: bytes, tmp_path: Path) -> None:
-    """No record at all is worth saying."""
     with pytest.raises(ReaderError, match="is empty"):
         _read(tmp_path / "a.jsonl", data)
 
 
 def test_binary_file_is_one_error(tmp_path: Path) -> None:
-    """Not one problem for each byte that could be a newline."""
     with pytest.raises(ReaderError, match="looks like binary data"):
         _read(tmp_path / "a.jsonl", bytes(range(256)) * 100)
 
 
 def test_records_of_ever_new_fields_do_not_fill_the_memory(tmp_path: Path) -> None:
-    """Layouts are remembered only up to a bound, and those beyond it are read too."""
     lines = "".join(f'{{"text": "t", "k{i}": {i}}}\n' for i in range(2500))
     found = _read(tmp_path / "a.jsonl", lines)
     assert [item.metadata for item in found if isinstance(item, Document)] == [
@@ -161,7 +148,6 @@ def test_records_of_ever_new_fields_do_not_fill_the_memory(tmp_path: Path) -> No
 
 
 def test_jsonl_is_known_by_its_first_line() -> None:
-    """A first line that is one object, or the beginning of a very long one."""
     assert sniff_jsonl(b'\n{"text": "a"}\n{"te')
     assert sniff_jsonl(b'{"text": "' + b"a" * HEAD_BYTES)
     assert not sniff_jsonl(b'{\n "text": "a"\n}\n')
@@ -172,7 +158,6 @@ def test_jsonl_is_known_by_its_first_line() -> None:
 
 @pytest.mark.data
 def test_public_collection_is_read_whole() -> None:
-    """Every record of 20 Newsgroups becomes its document, field by field."""
     if not NEWSGROUPS.exists():
         pytest.skip("../shared/data is absent")
     found = JSONL_READER.read(SourceFile.at(NEWSGROUPS), ReadOptions())
@@ -192,7 +177,6 @@ _json_array_read = partial(read, JSON_ARRAY_READER)
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_elements_become_documents(indent: int | None, encoding: str, tmp_path: Path) -> None:
-    """Pretty or not, every element is a record, as a line of JSON Lines is."""
     records = [{"id": i, "title": f"ü {i}", "text": "x" * i, "n": i} for i in range(1, 2000)]
     data = json.dumps(records, indent=indent, ensure_ascii=False).encode(encoding)
     found = _json_array_read(tmp_path / "a.json", data)
@@ -202,7 +186,6 @@ def test_elements_become_documents(indent: int | None, encoding: str, tmp_path: 
 
 
 def test_array_is_streamed(tmp_path: Path) -> None:
-    """Memory holds some chunks, whatever the size of the file."""
     path = tmp_path / "a.json"
     record = json.dumps({"text": "word " * 200})
     path.write_text(f"[{','.join([record] * 20_000)}]")
@@ -215,7 +198,6 @@ def test_array_is_streamed(tmp_path: Path) -> None:
 
 
 def test_useless_elements_are_problems(tmp_path: Path) -> None:
-    """An element that is no record is told by its number; the others stay."""
     assert _json_array_read(tmp_path / "a.json", '[{"text": "a"}, 7, {"n": 1}, {"text": "b"}]') == [
         Document("", "a"),
         Problem("not a JSON object", "record 2"),
@@ -239,13 +221,11 @@ def test_useless_elements_are_problems(tmp_path: Path) -> None:
     ],
 )
 def test_broken_array_is_an_error(data: bytes | str, reason: str, tmp_path: Path) -> None:
-    """What follows a break cannot be read; the message says after which record."""
     with pytest.raises(ReaderError, match=reason):
         _json_array_read(tmp_path / "a.json", data)
 
 
 def test_records_before_the_break_are_kept(tmp_path: Path) -> None:
-    """Whole elements come before the error."""
     path = tmp_path / "a.json"
     path.write_text('[{"text": "a"}, {"text": "b"}, oops]')
     items = JSON_ARRAY_READER.read(SourceFile.at(path), ReadOptions())
@@ -255,7 +235,6 @@ def test_records_before_the_break_are_kept(tmp_path: Path) -> None:
 
 
 def test_element_over_the_limit_ends_the_file(tmp_path: Path) -> None:
-    """Where such an element would end is not known without reading it."""
     data = '[{"text": "' + "x" * 2_000_000 + '"}]'
     with pytest.raises(ReaderError, match=r"has a record that is over the limit of 0\.1 MiB"):
         _json_array_read(tmp_path / "a.json", data, ReadOptions(max_document_bytes=100_000))
@@ -263,7 +242,6 @@ def test_element_over_the_limit_ends_the_file(tmp_path: Path) -> None:
 
 
 def test_array_is_known_by_its_beginning() -> None:
-    """A bracket, then a brace."""
     assert sniff_json_array(b' [\n  {"text"')
     assert not sniff_json_array(b"[1, 2]")
     assert not sniff_json_array(b'{"a": []}')

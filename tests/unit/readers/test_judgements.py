@@ -31,21 +31,18 @@ _EXPECTED = {"1": {"a": 1, "b": 0}, "2": {"a": 2}}
     ids=["trec", "tabs", "three columns", "names of columns", "mark and a repeated line"],
 )
 def test_judgements_are_read(tmp_path: Path, text: str) -> None:
-    """Lines of three or four columns give grades by query and document."""
     path = tmp_path / "qrels"
     path.write_text(text, encoding="utf-8", newline="")
     assert read_judgements(path) == _EXPECTED
 
 
 def test_a_packed_file_is_read(tmp_path: Path) -> None:
-    """A file of judgements may be packed with gzip."""
     path = tmp_path / "qrels.gz"
     path.write_bytes(gzip.compress(b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"))
     assert read_judgements(path) == _EXPECTED
 
 
 def test_ids_may_hold_blanks_between_tabs(tmp_path: Path) -> None:
-    """Where columns are separated by tabs, an id may hold blanks."""
     path = tmp_path / "qrels"
     path.write_text("first query\t0\tmy letters/one.txt\t1\n")
     assert read_judgements(path) == {"first query": {"my letters/one.txt": 1}}
@@ -67,7 +64,6 @@ def test_ids_may_hold_blanks_between_tabs(tmp_path: Path) -> None:
     ids=["columns", "word", "fraction", "contradiction", "cut", "empty", "names", "bytes", "six"],
 )
 def test_malformed_judgements_name_the_line(tmp_path: Path, content: bytes, said: str) -> None:
-    """What is wrong is said with its line."""
     path = tmp_path / "qrels"
     path.write_bytes(content)
     with pytest.raises(JudgementsUnreadable) as caught:
@@ -77,7 +73,6 @@ def test_malformed_judgements_name_the_line(tmp_path: Path, content: bytes, said
 
 
 def test_a_line_names_things_without_control_characters(tmp_path: Path) -> None:
-    """What a file holds cannot command the terminal."""
     path = tmp_path / "qrels"
     path.write_text("1 0 a 1\n1 0 a\x1b[2J x\n")
     with pytest.raises(JudgementsUnreadable) as caught:
@@ -87,7 +82,6 @@ def test_a_line_names_things_without_control_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [b"\x1f\x8b\x08\x00cut", b"\x1f\x8b"], ids=["cut", "head"])
 def test_a_damaged_packed_file_is_stated(tmp_path: Path, packed: bytes) -> None:
-    """A packed file that was cut short is an error."""
     path = tmp_path / "qrels.gz"
     path.write_bytes(packed)
     with pytest.raises(JudgementsUnreadable):
@@ -95,7 +89,6 @@ def test_a_damaged_packed_file_is_stated(tmp_path: Path, packed: bytes) -> None:
 
 
 def test_no_file_and_a_folder_are_stated(tmp_path: Path) -> None:
-    """A folder is no file of judgements, nor is nothing."""
     for path in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(JudgementsUnreadable):
             read_judgements(path)
@@ -110,7 +103,6 @@ def test_no_file_and_a_folder_are_stated(tmp_path: Path) -> None:
     ],
 )
 def test_queries_are_read(tmp_path: Path, text: str) -> None:
-    """JSON Lines under the usual names, or tab-separated lines, give ids and texts in order."""
     path = tmp_path / "queries"
     path.write_bytes(text.encode())
     assert read_queries(path) == [("1", "wing flow"), ("2", "heat")]
@@ -133,7 +125,6 @@ def test_queries_are_read(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_broken_files_are_stated(tmp_path: Path, data: bytes, reason: str) -> None:
-    """The message names the file and, where there is one, the line."""
     path = tmp_path / "queries.tsv"
     path.write_bytes(data)
     with pytest.raises(QueriesUnreadable, match=reason) as caught:
@@ -142,6 +133,5 @@ def test_broken_files_are_stated(tmp_path: Path, data: bytes, reason: str) -> No
 
 
 def test_a_missing_file_is_stated(tmp_path: Path) -> None:
-    """The message names it."""
     with pytest.raises(QueriesUnreadable, match="nowhere"):
         read_queries(tmp_path / "nowhere")

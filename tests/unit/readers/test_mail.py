@@ -27,7 +27,6 @@ _document = partial(read_document, MAIL_READER)
 
 
 def test_headers_give_title_date_and_metadata(tmp_path: Path) -> None:
-    """The subject is the title; date and correspondents are kept; quoted text stays."""
     document = _document(tmp_path / "a.eml", _HEADERS + b"\nSold.\n\n> Is it sold?\n")
     assert document.title == "The boat"
     assert document.date == "2024-01-31T12:30:45+01:00"
@@ -42,12 +41,10 @@ def test_headers_give_title_date_and_metadata(tmp_path: Path) -> None:
 
 
 def test_gzipped_message_is_read(tmp_path: Path) -> None:
-    """A gzipped message is unpacked on the way."""
     assert _document(tmp_path / "a.eml.gz", gzip.compress(_HEADERS + b"\nSold.")).text == "Sold."
 
 
 def test_plain_text_is_preferred_to_html(tmp_path: Path) -> None:
-    """Of alternatives the plain one is read, wherever it stands."""
     message = EmailMessage()
     message["Subject"] = "Both"
     message.set_content("<p>as a page</p>", subtype="html")
@@ -56,7 +53,6 @@ def test_plain_text_is_preferred_to_html(tmp_path: Path) -> None:
 
 
 def test_html_is_read_where_plain_text_is_missing_or_blank(tmp_path: Path) -> None:
-    """Tags are taken off a message that is HTML only, or whose plain part is empty."""
     message = EmailMessage()
     message["Subject"] = "Page"
     message.set_content("<p>as a <b>page</b></p>", subtype="html")
@@ -66,7 +62,6 @@ def test_html_is_read_where_plain_text_is_missing_or_blank(tmp_path: Path) -> No
 
 
 def test_attachments_are_named_but_not_read(tmp_path: Path) -> None:
-    """The text of an attachment stays out; its name is kept, in any script."""
     message = EmailMessage()
     message["Subject"] = "Papers"
     message.set_content("See below.")
@@ -78,7 +73,6 @@ def test_attachments_are_named_but_not_read(tmp_path: Path) -> None:
 
 
 def test_forwarded_message_is_part_of_the_text(tmp_path: Path) -> None:
-    """What was forwarded was written to be read."""
     inner = EmailMessage()
     inner["Subject"] = "Old news"
     inner.set_content("The boat leaks.")
@@ -105,7 +99,6 @@ def test_forwarded_message_is_part_of_the_text(tmp_path: Path) -> None:
     ],
 )
 def test_subjects_are_decoded(tmp_path: Path, subject: bytes, title: str) -> None:
-    """Encoded words, unknown charsets and bare 8-bit bytes all give a readable title."""
     assert _document(tmp_path / "a.eml", b"Subject: " + subject + b"\n\ntext").title == title
 
 
@@ -121,7 +114,6 @@ def test_subjects_are_decoded(tmp_path: Path, subject: bytes, title: str) -> Non
     ],
 )
 def test_bodies_are_decoded(tmp_path: Path, charset: bytes, body: bytes, text: str) -> None:
-    """The declared charset counts, then UTF-8."""
     data = b"Subject: x\nContent-Type: text/plain; charset=" + charset + b"\n\n" + body
     assert _read(tmp_path / "a.eml", data)[-1] == Document(
         "x", text, media_type=MEDIA_TYPE, metadata={}
@@ -129,7 +121,6 @@ def test_bodies_are_decoded(tmp_path: Path, charset: bytes, body: bytes, text: s
 
 
 def test_undecodable_bytes_are_replaced_with_a_warning(tmp_path: Path) -> None:
-    """A charset that does not fit loses characters, and says so."""
     data = b"Subject: x\nContent-Type: text/plain; charset=utf-8\n\ncaf\xe9 \x81 \x8d"
     problem, document = _read(tmp_path / "a.eml", data)
     assert isinstance(problem, Problem)
@@ -139,7 +130,6 @@ def test_undecodable_bytes_are_replaced_with_a_warning(tmp_path: Path) -> None:
 
 
 def test_transfer_encodings_are_undone(tmp_path: Path) -> None:
-    """Quoted-printable and base64 are decoded; broken base64 gives what it can."""
     quoted = b"Subject: x\nContent-Transfer-Encoding: quoted-printable\n\na long =\nline =C3=A9"
     assert _document(tmp_path / "a.eml", quoted).text == "a long line é"
     broken = b"Subject: x\nContent-Transfer-Encoding: base64\n\nSGVsbG8gdGhlcmU"
@@ -147,7 +137,6 @@ def test_transfer_encodings_are_undone(tmp_path: Path) -> None:
 
 
 def test_message_without_subject_is_called_like_its_file(tmp_path: Path) -> None:
-    """The name of the file is the last resort for a title; a broken date is no date."""
     document = _document(tmp_path / "letter.eml", b"From: a@example.org\nDate: soon\n\ntext")
     assert (document.title, document.date) == ("letter", "")
 
@@ -165,7 +154,6 @@ def test_message_without_subject_is_called_like_its_file(tmp_path: Path) -> None
     ],
 )
 def test_broken_headers_do_not_cost_the_message(tmp_path: Path, headers: bytes) -> None:
-    """Mail is full of broken headers; the rest of the message is read."""
     assert _document(tmp_path / "a.eml", headers + b"\nthe text").title == "x"
 
 
@@ -179,13 +167,11 @@ def test_broken_headers_do_not_cost_the_message(tmp_path: Path, headers: bytes) 
     ],
 )
 def test_what_is_no_message_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
-    """A file without headers, or with nothing to read, says so."""
     with pytest.raises(ReaderError, match=reason):
         _read(tmp_path / "a.eml", data)
 
 
 def test_deeply_nested_parts_are_refused_or_read(tmp_path: Path) -> None:
-    """A message of a thousand boxes in boxes is no way to break the run."""
     data = b"Subject: x\n" + b"Content-Type: message/rfc822\n\n" * 2000 + b"\ntext"
     try:
         assert _document(tmp_path / "a.eml", data).title == "x"
@@ -210,7 +196,6 @@ def _titles(records: list[Document | Problem]) -> list[str]:
 
 
 def test_each_message_is_a_document(tmp_path: Path) -> None:
-    """Messages come in the order of the file, each without the line that separates them."""
     data = _message(b"one", b"1") + _message(b"two", b"2\n\n2") + _message(b"three", b"3")
     records = _mbox_read(tmp_path / "a.mbox", data)
     assert _titles(records) == ["one", "two", "three"]
@@ -220,13 +205,11 @@ def test_each_message_is_a_document(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_both_kinds_of_newline_are_read(tmp_path: Path, newline: bytes) -> None:
-    """Files from Windows separate their messages just as well."""
     data = (_message(b"one", b"1") + _message(b"two", b"2")).replace(b"\n", newline)
     assert _titles(_mbox_read(tmp_path / "a.mbox", data)) == ["one", "two"]
 
 
 def test_broken_message_is_a_problem_of_its_own(tmp_path: Path) -> None:
-    """A message without headers costs no other message; its number is stated."""
     data = _message(b"one", b"1") + _FROM + b"no header here\n\n" + _message(b"three", b"3")
     first, broken, third = _mbox_read(tmp_path / "a.mbox", data)
     assert broken == Problem("is not a mail message: it has no headers", "message 2")
@@ -234,7 +217,6 @@ def test_broken_message_is_a_problem_of_its_own(tmp_path: Path) -> None:
 
 
 def test_sentence_that_begins_with_the_word_is_text(tmp_path: Path) -> None:
-    """Not every line "From …" after a blank one begins a message; a quoted one loses its mark."""
     body = b"Dear Bo,\n\nFrom now on we sail.\n\n>From noon at 12:00 it rains.\n>>From x"
     (document,) = _mbox_read(tmp_path / "a.mbox", _message(b"one", body))
     assert isinstance(document, Document)
@@ -244,13 +226,11 @@ def test_sentence_that_begins_with_the_word_is_text(tmp_path: Path) -> None:
 
 
 def test_separator_without_a_time_is_told_by_the_header_after_it(tmp_path: Path) -> None:
-    """A few writers leave the time out."""
     data = b"From ann\nSubject: one\n\n1\n\nFrom bo\nSubject: two\n\n2\n"
     assert _titles(_mbox_read(tmp_path / "a.mbox", data)) == ["one", "two"]
 
 
 def test_warnings_name_their_message(tmp_path: Path) -> None:
-    """A warning about a charset says which message it is about."""
     body = b"caf\xe9 \x81 \x8d"
     records = _mbox_read(tmp_path / "a.mbox", _message(b"one", b"1") + _message(b"two", body))
     (warning,) = (record for record in records if isinstance(record, Problem))
@@ -258,7 +238,6 @@ def test_warnings_name_their_message(tmp_path: Path) -> None:
 
 
 def test_message_without_subject_is_called_by_its_number(tmp_path: Path) -> None:
-    """The name of the file and the number make a title."""
     (document,) = _mbox_read(tmp_path / "inbox.mbox", _FROM + b"To: bo@example.org\n\ntext\n")
     assert isinstance(document, Document)
     assert document.title == "inbox 1"
@@ -266,7 +245,6 @@ def test_message_without_subject_is_called_by_its_number(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("line", [b"x" * 70, b"x" * 5000])
 def test_message_over_the_limit_is_a_problem(tmp_path: Path, line: bytes) -> None:
-    """A message that is too large, by its lines or by one line, costs no other message."""
     data = _message(b"one", (line + b"\n") * 100) + _message(b"two", b"2")
     problem, document = _mbox_read(tmp_path / "a.mbox", data, limit=4000)
     assert isinstance(problem, Problem)
@@ -277,7 +255,6 @@ def test_message_over_the_limit_is_a_problem(tmp_path: Path, line: bytes) -> Non
 
 
 def test_memory_is_that_of_one_message(tmp_path: Path) -> None:
-    """A large file streams through."""
     path = tmp_path / "a.mbox"
     path.write_bytes(_message(b"one", b"a line of text\n" * 1000) * 1000)
     tracemalloc.start()
@@ -291,7 +268,6 @@ def test_memory_is_that_of_one_message(tmp_path: Path) -> None:
 
 
 def test_messages_before_the_damage_of_a_gzip_are_read(tmp_path: Path) -> None:
-    """A truncated gzip gives what it holds, then says what is wrong."""
     path = tmp_path / "a.mbox.gz"
     whole = b"".join(_message(b"%d" % number, b"%d" % number**9) for number in range(5000))
     packed = gzip.compress(whole)
@@ -314,13 +290,11 @@ def test_messages_before_the_damage_of_a_gzip_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_mbox_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
-    """A file that does not begin with a separator is of another kind."""
     with pytest.raises(ReaderError, match=reason):
         _mbox_read(tmp_path / "a.mbox", data)
 
 
 def test_format_is_told_by_separator_and_header() -> None:
-    """A text that begins with the word is no mailbox."""
     assert MBOX_READER.sniff
     assert MBOX_READER.sniff(_message(b"one", b"1"))
     assert MBOX_READER.sniff(_message(b"one", b"1").replace(b"\n", b"\r\n"))
@@ -348,7 +322,6 @@ _newsgroups_read = partial(read, NEWSGROUPS_READER)
 
 
 def test_message_becomes_a_document(tmp_path: Path) -> None:
-    """Subject is the title, the body the text, the other headers metadata; no labels."""
     assert _newsgroups_read(tmp_path / "49960", MESSAGE) == [
         Document(
             "Re: Of Boats",
@@ -366,7 +339,6 @@ def test_message_becomes_a_document(tmp_path: Path) -> None:
 
 
 def test_headers_can_be_asked_for(tmp_path: Path) -> None:
-    """A header can be the id, or the labels: one for each group."""
     options = ReadOptions(labels="newsgroups", id_field="path")
     (document,) = _newsgroups_read(tmp_path / "49960", MESSAGE, options)
     assert isinstance(document, Document)
@@ -374,7 +346,6 @@ def test_headers_can_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_latin_text_is_told(tmp_path: Path) -> None:
-    """The encoding rule is that of any text."""
     warning, document = _newsgroups_read(tmp_path / "1", MESSAGE.replace(b"float", b"flo\xe4t"))
     assert isinstance(warning, Problem)
     assert isinstance(document, Document)
@@ -382,14 +353,12 @@ def test_latin_text_is_told(tmp_path: Path) -> None:
 
 
 def test_message_without_subject_has_the_file_name(tmp_path: Path) -> None:
-    """A title there must be."""
     (document,) = _newsgroups_read(tmp_path / "49960", b"From: ann\n\nbody\n")
     assert isinstance(document, Document)
     assert document.title == "49960"
 
 
 def test_file_without_headers_is_an_error(tmp_path: Path) -> None:
-    """A line before the first blank one that is no header ends it."""
     with pytest.raises(ReaderError, match="it does not start with header lines"):
         _newsgroups_read(tmp_path / "1", b"From: ann\nwords\n\nbody\n")
 
@@ -408,13 +377,11 @@ def test_file_without_headers_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_message_is_known_by_its_headers(head: bytes, known: bool) -> None:  # noqa: FBT001 (a table)
-    """From and Subject tell a message; what mail servers add tells a mail."""
     assert sniff(head) is known
 
 
 @pytest.mark.data
 def test_every_message_of_the_public_collection_is_known() -> None:
-    """All 18,846 messages of 20 Newsgroups, odd headers and all."""
     if not NEWSGROUPS.exists():
         pytest.skip("../shared/data is absent")
     with gzip.open(NEWSGROUPS) as stream:

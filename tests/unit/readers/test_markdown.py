@@ -34,7 +34,6 @@ _read = partial(read, READER)
 
 
 def test_front_matter_becomes_fields(tmp_path: Path) -> None:
-    """Title, labels, split and date are taken; the rest, the id too, is metadata."""
     assert _read(tmp_path / "a.md", FRONT) == [
         Document(
             "Of Boats",
@@ -50,7 +49,6 @@ def test_front_matter_becomes_fields(tmp_path: Path) -> None:
 
 
 def test_named_fields_of_front_matter_are_used(tmp_path: Path) -> None:
-    """An id is taken where it is asked for; labels come from the named field alone."""
     options = ReadOptions(id_field="id", labels="topic", text_field="body")
     (document,) = _read(tmp_path / "a.md", FRONT.replace(b"draft: true", b"topic: a, b"), options)
     assert isinstance(document, Document)
@@ -59,7 +57,6 @@ def test_named_fields_of_front_matter_are_used(tmp_path: Path) -> None:
 
 
 def test_broken_front_matter_is_text(tmp_path: Path) -> None:
-    """YAML that cannot be read costs a warning, not the document."""
     warning, document = _read(tmp_path / "a.md", b"---\ntitle: [\n---\n# Boats\nfloat\n")
     assert isinstance(warning, Problem)
     assert warning.warning
@@ -82,7 +79,6 @@ def test_broken_front_matter_is_text(tmp_path: Path) -> None:
     ],
 )
 def test_hostile_front_matter_is_text(block: str, reason: str) -> None:
-    """Bombs, objects and faults of the parser end as a short warning, soon."""
     source = f"---\n{block}---\nbody\n"
     begun = time.monotonic()
     fields, text, (warning,) = split_front_matter(source)
@@ -94,12 +90,10 @@ def test_hostile_front_matter_is_text(block: str, reason: str) -> None:
 
 @pytest.mark.parametrize("source", ["---\nno end", "---\n---\nx", "---\njust words\n---\n", "# x"])
 def test_rules_are_no_front_matter(source: str) -> None:
-    """Two rules around ordinary text are ordinary text, without a warning."""
     assert split_front_matter(source) == ({}, source, [])
 
 
 def test_front_matter_that_cannot_be_used_is_ignored(tmp_path: Path) -> None:
-    """A title that is no text is told, and the document read without it."""
     warning, document = _read(tmp_path / "a.md", b"---\ntitle: {a: 1}\n---\n# Boats\n")
     assert warning == Problem(
         "front matter ignored: its field “title” is an object, not text", warning=True
@@ -128,7 +122,6 @@ def test_front_matter_that_cannot_be_used_is_ignored(tmp_path: Path) -> None:
     ],
 )
 def test_marks_are_taken_off(source: str, text: str) -> None:
-    """What is left reads as the rendered page does."""
     assert markdown_to_text(source)[0] == text
 
 
@@ -150,13 +143,11 @@ def test_headings_are_sections(source: str, headings: list[str]) -> None:
 
 
 def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
-    """Without front matter and heading, the file gives its name."""
     (document,) = _read(tmp_path / "of boats.md", b"They float.")
     assert document == Document("of boats", "They float.", media_type=MEDIA_TYPE)
 
 
 def test_file_without_words_is_an_error(tmp_path: Path) -> None:
-    """Rules and comments are no text."""
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path / "a.md", b"---\n\n<!-- nothing -->\n")
 
@@ -166,7 +157,6 @@ def test_file_without_words_is_an_error(tmp_path: Path) -> None:
     ["[", "**a ", '[a](b "', "`", "<a ", "- ", "> ", "\\", "_", "| ", "<!--", " ", "![", "#"],
 )
 def test_hostile_line_takes_no_time(piece: str) -> None:
-    """No mark, repeated a hundred thousand times, makes a pattern look back and forth."""
     begun = time.monotonic()
     markdown_to_text("x" + piece * 100_000 + "x")
     markdown_to_text(piece * 100_000 + "x")
@@ -175,10 +165,8 @@ def test_hostile_line_takes_no_time(piece: str) -> None:
 
 @pytest.mark.parametrize("mark", ["> ", "- ", "* "])
 def test_text_in_deep_nesting_is_kept(mark: str) -> None:
-    """However many quotes or lists stand around it, the text is there."""
     assert "deep" in markdown_to_text(mark * 1000 + "deep")[0]
 
 
 def test_empty_lines_part_paragraphs() -> None:
-    """Empty lines, with or without spaces, part paragraphs; an underline of nothing is a rule."""
     assert markdown_to_text("One\n\n \t\nTwo\n\n---\n") == ("One\n\n\nTwo", ())

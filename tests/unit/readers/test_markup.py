@@ -30,14 +30,12 @@ _LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10)
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_any_entity_declaration_is_refused(prolog: str, encoding: str) -> None:
-    """External, internal, parameter and swelling entities are refused, in each encoding."""
     data = f'<?xml version="1.0" encoding="{encoding}"?>{prolog}<a>&x;</a>'.encode(encoding)
     with pytest.raises(ReaderError, match=r"declares XML entities in “a[.]xml”"):
         parse_xml(data, "a.xml")
 
 
 def test_document_type_without_entities_is_accepted() -> None:
-    """Books name a document type; nothing is fetched for it."""
     data = b'<!DOCTYPE a PUBLIC "-//X//Y" "http://localhost/none.dtd"><a>text</a>'
     assert parse_xml(data, "a.xml").text == "text"
 
@@ -54,27 +52,23 @@ def test_document_type_without_entities_is_accepted() -> None:
     ],
 )
 def test_broken_xml_is_stated(data: bytes) -> None:
-    """Whatever is wrong with the XML, the part is named."""
     with pytest.raises(ReaderError, match=r"is damaged: “a[.]xml” is not valid XML"):
         parse_xml(data, "a.xml")
 
 
 def test_names_are_compared_without_namespace() -> None:
-    """One vocabulary has several namespaces."""
     root = parse_xml(b'<x:a xmlns:x="urn:x" x:k="v" l="w"/>', "a.xml")
     assert local_name(root) == "a"
     assert (attribute(root, "k"), attribute(root, "l"), attribute(root, "m")) == ("v", "w", "")
 
 
 def test_walk_gives_starts_and_ends_in_order() -> None:
-    """A skipped element gives only its end, nothing of what it holds."""
     root = ET.fromstring("<a><b><c/></b><skip><d/></skip><e/></a>")  # noqa: S314 - our own bytes
     events = [f"{event[0]}{name}" for event, name, _ in walk(root, {"skip"})]
     assert events == ["sa", "sb", "sc", "ec", "eb", "eskip", "se", "ee", "ea"]
 
 
 def test_flow_joins_blocks_and_drops_empty_ones() -> None:
-    """Blocks nest; what holds no text leaves no trace."""
     flow = TextFlow()
     flow.open()
     flow.open()
@@ -89,7 +83,6 @@ def test_flow_joins_blocks_and_drops_empty_ones() -> None:
 
 
 def test_headings_of_a_flow_are_sections() -> None:
-    """A heading within another block, such as a cell, begins nothing; it can still be the title."""
     flow = TextFlow()
     for words in ("cell", "One", "text", "Two"):
         flow.open()
@@ -109,14 +102,12 @@ def test_headings_of_a_flow_are_sections() -> None:
 
 
 def test_stated_facts_are_picked_by_name() -> None:
-    """The first known name that the file states counts; several values are joined."""
     facts = texts_by_name(ET.fromstring("<m><b>2</b><c> 3 </c><c>4</c><d/></m>"))  # noqa: S314 - our own bytes
     assert facts == {"b": ["2"], "c": ["3", "4"]}
     assert stated(facts, {"x": "a | b | c", "y": "c", "z": "d"}) == {"x": "2", "y": "3, 4"}
 
 
 def test_first_fact_that_is_a_date_counts() -> None:
-    """A fact that is no date is passed over."""
     facts = {"created": ["in spring"], "modified": ["2010-03-04T05:06:07Z"], "read": ["2011"]}
     assert iso_date(facts, "published", "created", "modified", "read") == "2010-03-04T05:06:07Z"
     assert iso_date(facts, "created") == ""

@@ -45,7 +45,6 @@ def _read(path: Path, body: str, parts: dict[str, str] | None = None) -> Documen
 
 
 def test_mixed_content_keeps_its_order(tmp_path: Path) -> None:
-    """Text before, within and after a span stays in order; layout white space collapses."""
     body = (
         "<text:p>The <text:span>moon</text:span> pulls\n   the<text:s text:c='3'/>sea.</text:p>\n  "
     )
@@ -55,7 +54,6 @@ def test_mixed_content_keeps_its_order(tmp_path: Path) -> None:
 
 
 def test_title_date_and_metadata_are_what_the_file_states(tmp_path: Path) -> None:
-    """Stated properties are taken over; the first author counts, keywords are joined."""
     document = _read(tmp_path / "a.odt", "<text:p>Ebb</text:p>", {"meta.xml": _META})
     assert document.title == "On Tides"
     assert document.date == "2024-01-31T12:30:45.123456789"
@@ -64,14 +62,12 @@ def test_title_date_and_metadata_are_what_the_file_states(tmp_path: Path) -> Non
 
 
 def test_first_heading_then_file_name_is_the_title(tmp_path: Path) -> None:
-    """Without a stated title the first heading counts, then the name of the file."""
     body = "<text:p>x</text:p><text:h>Spring tide</text:h><text:h>Neap tide</text:h>"
     assert _read(tmp_path / "a.odt", body).title == "Spring tide"
     assert _read(tmp_path / "tide notes.odt", "<text:p>x</text:p>").title == "tide notes"
 
 
 def test_table_is_one_block_with_a_line_for_each_row(tmp_path: Path) -> None:
-    """Cells are separated by tabs, rows by newlines."""
     cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
     row = "<table:table-row>" + cell + cell + "</table:table-row>"
     table = f"<table:table>{row.format('port', 'range')}{row.format('Brest', '6 m')}</table:table>"
@@ -79,7 +75,6 @@ def test_table_is_one_block_with_a_line_for_each_row(tmp_path: Path) -> None:
 
 
 def test_comments_and_deleted_text_are_left_out_notes_kept(tmp_path: Path) -> None:
-    """Annotations and tracked deletions are no text; a footnote is, without its number."""
     body = (
         "<text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>"
         "<text:p>High<office:annotation><text:p>comment</text:p></office:annotation> water"
@@ -90,7 +85,6 @@ def test_comments_and_deleted_text_are_left_out_notes_kept(tmp_path: Path) -> No
 
 
 def test_encrypted_file_is_refused(tmp_path: Path) -> None:
-    """Encryption is told by the manifest, before anything is parsed in vain."""
     manifest = (
         f"<manifest:manifest {_SPACES}><manifest:file-entry manifest:full-path='content.xml'>"
         "<manifest:encryption-data/></manifest:file-entry></manifest:manifest>"
@@ -100,7 +94,6 @@ def test_encrypted_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_document_without_text_is_refused(tmp_path: Path) -> None:
-    """A document of pictures alone is of no use to a search."""
     with pytest.raises(ReaderError, match="has no text"):
         _read(tmp_path / "a.odt", "<text:p/>")
 

@@ -114,12 +114,10 @@ def _document(path: Path, office: _Format) -> Document:
 
 
 def test_untouched_file_is_read(tmp_path: Path, office: _Format) -> None:
-    """The file that the attacks start from is a good one."""
     assert _read(tmp_path / "a.zip", office).text == "MARK"
 
 
 def test_external_entity_is_refused(tmp_path: Path, office: _Format) -> None:
-    """A file on this machine cannot be drawn into a document."""
     secret = tmp_path / "secret.txt"
     secret.write_text(_SECRET, encoding="utf-8")
     prolog = f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
@@ -129,7 +127,6 @@ def test_external_entity_is_refused(tmp_path: Path, office: _Format) -> None:
 
 
 def test_swelling_entities_are_refused(tmp_path: Path, office: _Format) -> None:
-    """A billion laughs are not unfolded."""
     laughs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
     prolog = f'<!DOCTYPE x [<!ENTITY l0 "ha">{laughs}]>'
     attack = prolog + office.parts[office.xml_part].replace("MARK", "&l9;")
@@ -138,14 +135,12 @@ def test_swelling_entities_are_refused(tmp_path: Path, office: _Format) -> None:
 
 
 def test_zip_bomb_is_refused(tmp_path: Path, office: _Format) -> None:
-    """A part that unpacks to very much more than the file is not unpacked to its end."""
     bomb = office.parts[office.xml_part].replace("MARK", "M" * 40 * MEBIBYTE)
     with pytest.raises(ReaderError, match="a zip bomb"):
         _read(tmp_path / "a.zip", office, {office.xml_part: bomb})
 
 
 def test_truncated_file_is_stated(tmp_path: Path, office: _Format) -> None:
-    """A file that was cut off on its way is said to be damaged."""
     _read(tmp_path / "a.zip", office)
     path = tmp_path / "cut.zip"
     path.write_bytes((tmp_path / "a.zip").read_bytes()[:-30])
@@ -154,6 +149,5 @@ def test_truncated_file_is_stated(tmp_path: Path, office: _Format) -> None:
 
 
 def test_broken_xml_is_stated(tmp_path: Path, office: _Format) -> None:
-    """XML that ends too soon names its part."""
     with pytest.raises(ReaderError, match=f"“{office.xml_part}” is not valid XML"):
         _read(tmp_path / "a.zip", office, {office.xml_part: office.parts[office.xml_part][:-5]})

@@ -45,7 +45,6 @@ def _parts(document: Document) -> list[tuple[str, str, str]]:
 
 
 def test_slides_of_pptx(tmp_path: Path) -> None:
-    """Slides come in the order of the presentation, with notes, without their numbers."""
     document = _read("pptx", presentation(), tmp_path)
     assert document.title == "Boats"
     assert _parts(document) == [
@@ -55,7 +54,6 @@ def test_slides_of_pptx(tmp_path: Path) -> None:
 
 
 def test_sheets_of_xlsx(tmp_path: Path) -> None:
-    """Cells are a tab apart, dates are dates, and a sheet without a part is passed over."""
     document = _read("xlsx", workbook(), tmp_path)
     assert document.title == "boat"
     row = "oak\t7.5\t2024-05-01\t2024-05-01 18:00:00\tTRUE"
@@ -63,7 +61,6 @@ def test_sheets_of_xlsx(tmp_path: Path) -> None:
 
 
 def test_a_string_of_no_such_number(tmp_path: Path) -> None:
-    """A cell that names a string by a number without end is empty, as any that names none."""
     with zipfile.ZipFile(io.BytesIO(workbook())) as archive:
         parts = {name: archive.read(name).decode() for name in archive.namelist()}
     sheet = "xl/worksheets/sheet1.xml"
@@ -72,13 +69,11 @@ def test_a_string_of_no_such_number(tmp_path: Path) -> None:
 
 
 def test_sheets_of_ods(tmp_path: Path) -> None:
-    """Sheets have their names; an empty one leaves nothing."""
     document = _read("ods", opendocument(SHEETS), tmp_path)
     assert _parts(document) == [("sheet", "Prices", "Kind\toak"), ("sheet", "More", "7")]
 
 
 def test_slides_of_odp(tmp_path: Path) -> None:
-    """Slides have their numbers, and their notes below them."""
     document = _read("odp", opendocument(SLIDES), tmp_path)
     assert document.title == "Boats"
     assert [(kind, name) for kind, name, _ in _parts(document)] == [("slide", "1"), ("slide", "2")]

@@ -67,7 +67,6 @@ _read = partial(read, READER)
 
 
 def test_pages_are_a_blank_line_apart(tmp_path: Path) -> None:
-    """The text of a document is that of its pages, in order."""
     data = pdf_bytes(
         [b"The lamp is lit at dusk.", b"It burns till dawn."], [b"Fog is another thing."]
     )
@@ -79,7 +78,6 @@ def test_pages_are_a_blank_line_apart(tmp_path: Path) -> None:
 
 
 def test_title_date_and_metadata_are_what_the_file_states(tmp_path: Path) -> None:
-    """Title, author, keywords and ISO date are taken over; pages and extractor are recorded."""
     (document,) = _read(tmp_path / "a.pdf", pdf_bytes([b"The lamp is lit at dusk."]))
     assert isinstance(document, Document)
     assert document.title == "Of Lighthouses"
@@ -92,7 +90,6 @@ def test_title_date_and_metadata_are_what_the_file_states(tmp_path: Path) -> Non
 
 
 def test_file_name_is_the_title_where_none_is_stated(tmp_path: Path) -> None:
-    """A document without a title is called like its file."""
     (document,) = _read(
         tmp_path / "fog signals.pdf", pdf_bytes([b"Horns and bells"], facts=b"<< >>")
     )
@@ -101,14 +98,12 @@ def test_file_name_is_the_title_where_none_is_stated(tmp_path: Path) -> None:
 
 
 def test_word_cut_at_the_end_of_a_line_is_joined(tmp_path: Path) -> None:
-    """A hyphen that only serves the line break is removed."""
     (document,) = _read(tmp_path / "a.pdf", pdf_bytes([b"A tall light-", b"house on the rock"]))
     assert isinstance(document, Document)
     assert document.text == "A tall lighthouse on the rock"
 
 
 def test_gzipped_file_is_read(tmp_path: Path) -> None:
-    """A gzipped PDF is unpacked on the way."""
     (document,) = _read(tmp_path / "a.pdf.gz", gzip.compress(pdf_bytes([b"Packed words"])))
     assert isinstance(document, Document)
     assert document.text == "Packed words"
@@ -127,13 +122,11 @@ def test_gzipped_file_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_useless_file_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
-    """Encrypted, damaged, empty and scanned files each say what is wrong."""
     with pytest.raises(ReaderError, match=reason):
         _read(tmp_path / "a.pdf", data)
 
 
 def test_unreadable_characters_are_warned_of(tmp_path: Path) -> None:
-    """Text of fonts without a map to Unicode gives a warning beside the document."""
     noise = b"".join(b"\\%03o" % code for code in (0x7F, 0x81, 0x8D, 0x8F)) * 10
     problem, document = _read(tmp_path / "a.pdf", pdf_bytes([noise + b"ab"]))
     assert isinstance(problem, Problem)
@@ -143,7 +136,6 @@ def test_unreadable_characters_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_plain_numbers_and_dashes_are_warned_of_only_without_letters(tmp_path: Path) -> None:
-    """A table of figures is text; a page of punctuation is hardly any."""
     figures = pdf_bytes([b"1901 17 m", b"1902 19 m"])
     assert len(_read(tmp_path / "figures.pdf", figures)) == 1
     problem, _ = _read(tmp_path / "dots.pdf", pdf_bytes([b"a .-.-.-.-.-.-.-.-.-.-"]))
@@ -166,19 +158,16 @@ def test_plain_numbers_and_dashes_are_warned_of_only_without_letters(tmp_path: P
     ],
 )
 def test_dates_become_iso(stated: str, iso: str) -> None:
-    """Each form of a PDF date has its ISO 8601 form; anything else has none."""
     assert iso_date(stated) == iso
 
 
 def test_header_may_follow_other_bytes() -> None:
-    """A PDF is told by its header in the first kilobyte."""
     assert READER.sniff
     assert READER.sniff(b"\0\0%PDF-1.4")
     assert not READER.sniff(b"x" * 1024 + b"%PDF-1.4")
 
 
 def test_pages_are_sections(tmp_path: Path) -> None:
-    """Each page with text is named by its number in the file; an empty page has none."""
     data = pdf_bytes([b"The lamp is lit."], [], [b"Fog is another thing."])
     (document,) = _read(tmp_path / "a.pdf", data)
     assert isinstance(document, Document)
@@ -209,7 +198,6 @@ def scanned(*texts: str) -> bytes:
 
 
 def test_a_scanned_file_says_how_many_pages_are_images(tmp_path: Path) -> None:
-    """A file of images alone is refused with their number, and the option that reads them."""
     with pytest.raises(
         ReaderError, match=r"scanned: 2 of 2 pages are images without text; .* with ocr"
     ):
@@ -219,7 +207,6 @@ def test_a_scanned_file_says_how_many_pages_are_images(tmp_path: Path) -> None:
 
 
 def test_pages_that_are_images_are_warned_of(tmp_path: Path) -> None:
-    """A file with some pages of text is read, with a remark on the others."""
     problem, document = _read(tmp_path / "a.pdf", scanned("", "Boats float."))
     assert isinstance(problem, Problem)
     assert problem.warning
@@ -230,7 +217,6 @@ def test_pages_that_are_images_are_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not is_installed(), reason="Tesseract is not installed")
 def test_images_are_read_where_that_is_asked(tmp_path: Path) -> None:
-    """With the option, tesseract reads the pages that are images, and those alone."""
     path = tmp_path / "a.pdf"
     path.write_bytes(scanned("The boat floats on the sea.", ""))
     (document,) = READER.read(SourceFile.at(path), ReadOptions(ocr="eng"))

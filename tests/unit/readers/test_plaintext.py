@@ -37,24 +37,20 @@ _read = partial(read, TEXT_READER)
     ],
 )
 def test_title_is_a_short_first_line(text: str, title: str) -> None:
-    """Short, with a letter in it, and followed by more text: else it is no title."""
     assert first_line_title(text) == title
 
 
 def test_text_keeps_its_title_line(tmp_path: Path) -> None:
-    """Nothing of the file is lost but the white space around it."""
     assert _read(tmp_path / "a.txt", b"\nBoats\r\n\r\nThey float.\n") == [
         Document("Boats", "Boats\n\nThey float.")
     ]
 
 
 def test_file_name_is_the_last_resort_for_a_title(tmp_path: Path) -> None:
-    """One line of text is text, not title."""
     assert _read(tmp_path / "of boats.txt", b"They float.") == [Document("of boats", "They float.")]
 
 
 def test_encoding_is_stated(tmp_path: Path) -> None:
-    """A text that is not UTF-8 comes with its encoding, and a warning before it."""
     warning, document = _read(tmp_path / "a.txt", b"caf\xe9")
     assert warning == Problem("not UTF-8; read as cp1252", warning=True)
     assert document == Document("a", "café", metadata={"encoding": "cp1252"})
@@ -62,19 +58,16 @@ def test_encoding_is_stated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf", b"\0\0"])
 def test_nothing_to_read_is_an_error(data: bytes, tmp_path: Path) -> None:
-    """A file without a word is refused."""
     with pytest.raises(ReaderError, match=r"is empty|has no text"):
         _read(tmp_path / "a.txt", data)
 
 
 def test_binary_file_named_txt_is_an_error(tmp_path: Path) -> None:
-    """A program that was renamed is no text."""
     with pytest.raises(ReaderError, match="looks like binary data"):
         _read(tmp_path / "a.txt", b"\x7fELF" + bytes(range(32)) * 9)
 
 
 def test_huge_line_is_read_when_the_limit_allows(tmp_path: Path) -> None:
-    """One line of 100 MB is refused by default, and read with a higher limit."""
     data = b"x" * 100_000_000
     with pytest.raises(
         ReaderError, match=r"is 95\.4 MiB, over the limit of 32\.0 MiB .*max_document_bytes"
@@ -201,7 +194,6 @@ Show help\c
 
 
 def test_a_manual_page(read_named: Read) -> None:
-    """Requests, fonts and escapes go; the title is the line of NAME; headings are sections."""
     document = read_named("sail.1", _MAN)
     assert document.title == "sail - hoist a sail"
     assert _named(document) == [
@@ -234,7 +226,6 @@ utility reads
 
 
 def test_a_manual_page_of_bsd(read_named: Read) -> None:
-    """Macros of mdoc give their words."""
     document = read_named("sail.1", _MDOC)
     assert document.title == "sail – hoist a sail"
     assert "The sail utility reads rope 1 ." in document.text
@@ -242,7 +233,6 @@ def test_a_manual_page_of_bsd(read_named: Read) -> None:
 
 
 def test_names_of_manual_pages(read_named: Read) -> None:
-    """The title is the first line of NAME alone; a macro without a name repeats the page's."""
     page = ".TH A 1\n.SH NAME\na \\- first\n.sp\na [option]\n.SH MORE\nx\n"
     assert read_named("a.1", page).title == "a - first"
     document = read_named(
@@ -253,7 +243,6 @@ def test_names_of_manual_pages(read_named: Read) -> None:
 
 
 def test_a_page_that_stands_for_another(read_named: Read) -> None:
-    """A page that only names another has no text of its own, and says so."""
     with pytest.raises(ReaderError, match="no text"):
         read_named("furl.1", ".so man1/sail.1\n")
 
@@ -274,12 +263,10 @@ def test_a_page_that_stands_for_another(read_named: Read) -> None:
     ],
 )
 def test_escapes_of_troff(text: str, expected: str) -> None:
-    """Fonts, sizes and motions go; named characters become themselves."""
     assert plain(text) == expected
 
 
 def test_arguments_of_troff() -> None:
-    """Quotation marks hold words together; two of them are one."""
     assert arguments(' LS 1 "User Commands" "say ""hi"""') == [
         "LS",
         "1",
@@ -311,7 +298,6 @@ def test_xml(read_named: Read) -> None:
 
 
 def test_xml_with_entities_is_refused(read_named: Read) -> None:
-    """A file that declares entities is refused: they could swell without end."""
     with pytest.raises(ReaderError, match="entities"):
         read_named("a.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>')
 
@@ -330,6 +316,5 @@ def test_source_code(read_named: Read) -> None:
 
 
 def test_suffixes_are_told_once() -> None:
-    """No two readers claim a suffix."""
     suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
     assert len(suffixes) == len(set(suffixes))

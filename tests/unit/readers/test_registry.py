@@ -43,7 +43,6 @@ def _name(path: Path, data: bytes, file_format: str = "auto") -> str | None:
     ],
 )
 def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path) -> None:
-    """A known suffix is believed; a file with an unknown one is no document by its name."""
     assert _name(tmp_path / filename, b"some words\n") == name
 
 
@@ -74,18 +73,15 @@ _NAMELESS = ("data", "cran.all.1400", "49960", "a.dat", "a.json")
 def test_content_tells_where_the_name_does_not(
     filename: str, data: bytes, name: str | None, tmp_path: Path
 ) -> None:
-    """The first bytes decide, or that it is text; other files are no documents."""
     assert _name(tmp_path / filename, data) == name
 
 
 def test_format_that_is_asked_for_is_used(tmp_path: Path) -> None:
-    """The option goes before name and content."""
     assert _name(tmp_path / "a.csv", b"words", "text") == "text"
     assert {_name(tmp_path / "a", b"x", name) for name in READERS} == set(READERS)
 
 
 def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
-    """A misspelt name gets a suggestion and all choices."""
     with pytest.raises(BadOption) as error:
         _name(tmp_path / "a", b"x", "markdwon")
     assert error.value.what == ("format: unknown format “markdwon” (did you mean markdown?).")
@@ -95,7 +91,6 @@ def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_gzipped_file_is_told_by_what_is_inside(tmp_path: Path) -> None:
-    """The name without .gz counts, then the unpacked bytes."""
     assert _name(tmp_path / "a.csv.gz", gzip.compress(b"x")) == "csv"
     assert _name(tmp_path / "data.gz", gzip.compress(b".I 1\n")) == "smart"
     with pytest.raises(ReaderError, match="the gzip data is truncated"):
@@ -103,7 +98,6 @@ def test_gzipped_file_is_told_by_what_is_inside(tmp_path: Path) -> None:
 
 
 def test_each_suffix_has_one_reader() -> None:
-    """No two readers claim a suffix, and names are those of the list."""
     suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
@@ -120,5 +114,4 @@ def test_each_suffix_has_one_reader() -> None:
     ],
 )
 def test_what_others_call_so_is_told_by_content(data: bytes, name: str, tmp_path: Path) -> None:
-    """A file called .doc is read as what it is; where that is nothing known, as it is called."""
     assert _name(tmp_path / "letter.doc", data) == name

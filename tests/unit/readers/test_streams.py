@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 @given(st.lists(st.binary(max_size=8).map(lambda data: data.replace(b"x", b"\n"))))
 def test_lines_do_not_depend_on_the_chunks(pieces: list[bytes]) -> None:
-    """However the bytes come, the lines and their numbers are those of the whole."""
     expected = b"".join(pieces).split(b"\n")
     if expected[-1] == b"":
         expected.pop()
@@ -40,15 +39,12 @@ def test_lines_do_not_depend_on_the_chunks(pieces: list[bytes]) -> None:
 
 
 def test_long_line_is_passed_over_and_counted() -> None:
-    """A line over the limit yields None in its place; the next ones keep their numbers."""
     pieces = [b"a\nbbbb", b"bbbb", b"b\nc\ndddddddd\ne"]
     assert list(lines(pieces, 5)) == [(1, b"a"), (2, None), (3, b"c"), (4, None), (5, b"e")]
     assert list(lines([b"aaaa", b"aaaa"], 5)) == [(1, None)]
 
 
 def test_endless_line_is_never_held() -> None:
-    """Memory stays at a few chunks while a line of 64 MiB passes."""
-
     def endless() -> Iterator[bytes]:
         for _ in range(256):
             yield bytes(MEBIBYTE // 4)
@@ -63,7 +59,6 @@ def test_endless_line_is_never_held() -> None:
 
 
 def test_large_file_is_refused_unread(tmp_path: Path) -> None:
-    """The message has size, limit and option; a plain file is not even opened."""
     path = tmp_path / "a.txt"
     with path.open("wb") as stream:
         stream.truncate(100 * MEBIBYTE)
@@ -76,7 +71,6 @@ def test_large_file_is_refused_unread(tmp_path: Path) -> None:
 
 
 def test_large_gzipped_file_is_refused_early(tmp_path: Path) -> None:
-    """What is unpacked counts, and unpacking ends at the limit."""
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(bytes(8 * MEBIBYTE)))
     with pytest.raises(ReaderError, match=r"is more than 1\.\d MiB, over the limit of 1\.0 MiB"):
@@ -84,7 +78,6 @@ def test_large_gzipped_file_is_refused_early(tmp_path: Path) -> None:
 
 
 def test_bytes_before_the_end_of_truncated_gzip_are_kept(tmp_path: Path) -> None:
-    """Everything that can be unpacked is yielded before the error."""
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"".join(b"%d\n" % i for i in range(200_000)))[:-500])
     found: list[bytes] = []
@@ -94,7 +87,6 @@ def test_bytes_before_the_end_of_truncated_gzip_are_kept(tmp_path: Path) -> None
 
 
 def test_wrong_checksum_is_damage_and_not_a_system_error(tmp_path: Path) -> None:
-    """BadGzipFile is an OSError by birth; a reader states it as damage."""
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"text")[:-8] + bytes(8))
     with pytest.raises(ReaderError, match="is damaged: the gzip data is broken"):
@@ -109,7 +101,6 @@ def _zip(path: Path, method: int = zipfile.ZIP_DEFLATED, **members: bytes) -> So
 
 
 def test_members_are_read(tmp_path: Path) -> None:
-    """Members are found by name and read whole."""
     with Archive(_zip(tmp_path / "a.zip", one=b"1" * 100, two=b"")) as archive:
         assert "one" in archive
         assert "three" not in archive
@@ -118,7 +109,6 @@ def test_members_are_read(tmp_path: Path) -> None:
 
 
 def test_gzipped_archive_is_read(tmp_path: Path) -> None:
-    """An archive inside gzip is unpacked in memory."""
     plain = _zip(tmp_path / "a.zip", one=b"text").path
     packed = tmp_path / "a.zip.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
@@ -127,7 +117,6 @@ def test_gzipped_archive_is_read(tmp_path: Path) -> None:
 
 
 def test_missing_member_is_stated(tmp_path: Path) -> None:
-    """The name of the missing part is in the message."""
     with (
         Archive(_zip(tmp_path / "a.zip", one=b"")) as archive,
         pytest.raises(ReaderError, match="no part “two”"),
@@ -136,20 +125,17 @@ def test_missing_member_is_stated(tmp_path: Path) -> None:
 
 
 def test_ratio_is_limited_for_what_is_really_unpacked(tmp_path: Path) -> None:
-    """A member of zeros packs a thousand to one: beyond the free bytes it is refused."""
     bomb = _zip(tmp_path / "a.zip", bomb=bytes(EXPANSION_FREE_BYTES * 3))
     with Archive(bomb) as archive, pytest.raises(ReaderError, match="200 times its size"):
         archive.read("bomb")
 
 
 def test_high_ratio_is_free_while_small(tmp_path: Path) -> None:
-    """A small file may pack as well as it likes."""
     with Archive(_zip(tmp_path / "a.zip", blank=bytes(5 * MEBIBYTE))) as archive:
         assert len(archive.read("blank")) == 5 * MEBIBYTE
 
 
 def test_false_declared_size_is_no_way_around_the_limits(tmp_path: Path) -> None:
-    """An archive that understates its sizes gives no more than it declares, or fails."""
     path = _zip(tmp_path / "a.zip", bomb=bytes(30 * MEBIBYTE)).path
     declared = (30 * MEBIBYTE).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(declared, (1000).to_bytes(4, "little")))
@@ -158,7 +144,6 @@ def test_false_declared_size_is_no_way_around_the_limits(tmp_path: Path) -> None
 
 
 def test_member_size_is_limited(tmp_path: Path) -> None:
-    """One member may not unpack to more than the limit, even if it packs badly."""
     source = _zip(tmp_path / "a.zip", zipfile.ZIP_STORED, big=os.urandom(MEBIBYTE + 1))
     limits = ArchiveLimits(member_bytes=MEBIBYTE)
     with (
@@ -169,7 +154,6 @@ def test_member_size_is_limited(tmp_path: Path) -> None:
 
 
 def test_total_size_is_limited(tmp_path: Path) -> None:
-    """All members together may not unpack to more than the limit."""
     half = os.urandom(MEBIBYTE * 2 // 3)
     limits = ArchiveLimits(expanded_bytes=MEBIBYTE)
     with Archive(_zip(tmp_path / "a.zip", one=half, two=half), limits) as archive:
@@ -179,14 +163,12 @@ def test_total_size_is_limited(tmp_path: Path) -> None:
 
 
 def test_number_of_members_is_limited(tmp_path: Path) -> None:
-    """An archive of very many members is refused when it is opened."""
     source = _zip(tmp_path / "a.zip", a=b"", b=b"", c=b"")
     with pytest.raises(ReaderError, match="more than 2 members"):
         Archive(source, ArchiveLimits(entries=2))
 
 
 def test_methods_without_a_bound_are_refused(tmp_path: Path) -> None:
-    """LZMA and bzip2 unpack whole blocks at once; no office format uses them."""
     with (
         Archive(_zip(tmp_path / "a.zip", zipfile.ZIP_LZMA, one=b"text")) as archive,
         pytest.raises(ReaderError, match="does not allow"),
@@ -195,7 +177,6 @@ def test_methods_without_a_bound_are_refused(tmp_path: Path) -> None:
 
 
 def test_encrypted_member_is_stated(tmp_path: Path) -> None:
-    """A member that asks for a password is told by its flag."""
     path = _zip(tmp_path / "a.zip", one=b"text").path
     data = bytearray(path.read_bytes())
     data[6] |= 1  # the flag in the local header
@@ -206,7 +187,6 @@ def test_encrypted_member_is_stated(tmp_path: Path) -> None:
 
 
 def test_old_binary_container_is_stated(tmp_path: Path) -> None:
-    """An encrypted DOCX is wrapped in the container of the old .doc format."""
     path = tmp_path / "a.docx"
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000))
     with pytest.raises(ReaderError, match="is encrypted, or in the old"):
@@ -214,7 +194,6 @@ def test_old_binary_container_is_stated(tmp_path: Path) -> None:
 
 
 def test_empty_file_is_stated(tmp_path: Path) -> None:
-    """A file of no bytes is said to be empty."""
     path = tmp_path / "a.docx"
     path.touch()
     with pytest.raises(ReaderError, match="is empty"):
@@ -222,7 +201,6 @@ def test_empty_file_is_stated(tmp_path: Path) -> None:
 
 
 def test_every_truncation_is_stated(tmp_path: Path) -> None:
-    """Wherever an archive is cut off, the message is the same kind of error."""
     data = _zip(tmp_path / "a.zip", one=os.urandom(200), two=b"x" * 200).path.read_bytes()
     path = tmp_path / "cut.zip"
     for size in range(1, len(data) - 1, 7):
@@ -232,7 +210,6 @@ def test_every_truncation_is_stated(tmp_path: Path) -> None:
 
 
 def test_every_flipped_byte_is_stated_or_harmless(tmp_path: Path) -> None:
-    """Damage anywhere gives the right bytes or a stated error, nothing else."""
     content = os.urandom(50) * 3
     data = _zip(tmp_path / "a.zip", one=content).path.read_bytes()
     path = tmp_path / "flipped.zip"
@@ -252,8 +229,6 @@ def test_every_flipped_byte_is_stated_or_harmless(tmp_path: Path) -> None:
 def test_failing_disk_stays_an_error_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An OSError that damage cannot explain reaches the caller unchanged."""
-
     class _Disk(io.BytesIO):
         failing = False
 

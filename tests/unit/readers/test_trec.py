@@ -94,7 +94,6 @@ def test_topics(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["<top>\n</top>\n", "<top>\n<num> 1\n</top>\n", "<top>\n"])
 def test_topics_without_a_query(tmp_path: Path, content: str) -> None:
-    """A topic without number or text is named by its place."""
     path = tmp_path / "topics"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(QueriesUnreadable, match="topic 1"):
@@ -125,7 +124,6 @@ _read = partial(read, REUTERS_READER)
 
 
 def test_story_becomes_a_document(tmp_path: Path) -> None:
-    """Topics are labels, LEWISSPLIT the split, NEWID the id; Latin-1 and entities are read."""
     assert _read(tmp_path / "a.sgm", STORY) == [
         Document(
             "BAHIA <BHA> REVIEW",
@@ -144,7 +142,6 @@ def test_story_becomes_a_document(tmp_path: Path) -> None:
 
 
 def test_other_lists_and_splits_can_be_asked_for(tmp_path: Path) -> None:
-    """Any list of the element can be the labels; topics are then metadata."""
     options = ReadOptions(labels="places", split="cgisplit", id_field="oldid")
     (document,) = _read(tmp_path / "a.sgm", STORY, options)
     assert isinstance(document, Document)
@@ -154,7 +151,6 @@ def test_other_lists_and_splits_can_be_asked_for(tmp_path: Path) -> None:
 
 
 def test_no_labels_unless_wanted(tmp_path: Path) -> None:
-    """Labels and splits from folders leave those of the file alone."""
     (document,) = _read(tmp_path / "a.sgm", STORY, ReadOptions(labels="none", split="folder"))
     assert isinstance(document, Document)
     assert (document.labels, document.split) == ((), "")
@@ -164,20 +160,17 @@ def test_no_labels_unless_wanted(tmp_path: Path) -> None:
     ("stated", "split"), [(b"TRAIN", "train"), (b"TEST", "test"), (b"NOT-USED", "unused")]
 )
 def test_splits_have_our_names(stated: bytes, split: str, tmp_path: Path) -> None:
-    """The words of the collection become those of the library."""
     (document,) = _read(tmp_path / "a.sgm", STORY.replace(b'"TRAIN"', b'"%s"' % stated))
     assert isinstance(document, Document)
     assert document.split == split
 
 
 def test_unprocessed_story_keeps_its_text(tmp_path: Path) -> None:
-    """A story without title and body has its words in TEXT itself."""
     story = b'<REUTERS NEWID="2"><TEXT TYPE="UNPROC">&#2;\n\nGulf oil\nup\n</TEXT></REUTERS>'
     assert _read(tmp_path / "a.sgm", story) == [Document("", "Gulf oil\nup", id="2")]
 
 
 def test_odd_date_stays_as_metadata(tmp_path: Path) -> None:
-    """A day without a readable time is a date; what is no date is kept."""
     (day,) = _read(tmp_path / "a.sgm", STORY.replace(b"15:01:01.01", b"605:12:19.12"))
     (none,) = _read(tmp_path / "a.sgm", STORY.replace(b"26-FEB-1987", b"soon"))
     assert isinstance(day, Document)
@@ -187,7 +180,6 @@ def test_odd_date_stays_as_metadata(tmp_path: Path) -> None:
 
 
 def test_elements_may_lie_across_chunks(tmp_path: Path) -> None:
-    """Where a chunk ends makes no difference."""
     for shift in (0, 5, 11):
         filler = b"x" * (CHUNK_BYTES - len(STORY) - shift)
         found = _read(tmp_path / "a.sgm", filler + STORY * 3)
@@ -195,13 +187,11 @@ def test_elements_may_lie_across_chunks(tmp_path: Path) -> None:
 
 
 def test_story_without_words_is_a_problem(tmp_path: Path) -> None:
-    """An empty element is told by its number."""
     found = _read(tmp_path / "a.sgm", STORY + b'<REUTERS NEWID="2"><TEXT></TEXT></REUTERS>')
     assert found[1:] == [Problem("has neither title nor text", "element 2")]
 
 
 def test_story_over_the_limit_is_a_problem(tmp_path: Path) -> None:
-    """It is passed over, in one chunk or in many; the next one is read."""
     for size in (5000, 1_000_000):
         large = STORY.replace(b"Showers", b"x" * size)
         options = ReadOptions(max_document_bytes=3000)
@@ -220,13 +210,11 @@ def test_story_over_the_limit_is_a_problem(tmp_path: Path) -> None:
     ],
 )
 def test_useless_file_is_an_error(data: bytes, reason: str, tmp_path: Path) -> None:
-    """Another kind of SGML, or half a story, is refused."""
     with pytest.raises(ReaderError, match=reason):
         _read(tmp_path / "a.sgm", data)
 
 
 def test_files_of_the_collection_are_known_by_their_beginning() -> None:
-    """By the document type, or the first element."""
     assert sniff_reuters(STORY)
     assert sniff_reuters(b"\n<REUTERS NEWID")
     assert not sniff_reuters(b"<!DOCTYPE html>")
@@ -256,7 +244,6 @@ _smart_read = partial(read, SMART_READER)
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_records_become_documents(newline: bytes, tmp_path: Path) -> None:
-    """Title on one line, text as it is, author and source as metadata, references left out."""
     assert _smart_read(tmp_path / "a.all", COLLECTION.replace(b"\n", newline)) == [
         Document(
             "experimental investigation of a wing .",
@@ -269,20 +256,17 @@ def test_records_become_documents(newline: bytes, tmp_path: Path) -> None:
 
 
 def test_record_without_words_is_a_problem(tmp_path: Path) -> None:
-    """It is told by the line of its number; the next record is read."""
     problem, document = _smart_read(tmp_path / "a.all", b".I 1\n.W\n.A\nann\n.I 2\n.T\nx\n")
     assert problem == Problem("has neither title nor text", "line 1")
     assert document == Document("x", "", id="2")
 
 
 def test_repeated_field_goes_on(tmp_path: Path) -> None:
-    """Several authors are several `.A` fields."""
     (document,) = _smart_read(tmp_path / "a.all", b".I 1\n.A\nann\n.A\nbo\n.W\nx\n")
     assert document == Document("", "x", id="1", metadata={"author": "ann\nbo"})
 
 
 def test_record_over_the_limit_is_a_problem(tmp_path: Path) -> None:
-    """By one long line or by many lines."""
     options = ReadOptions(max_document_bytes=1000)
     for text in (b"x" * 5000, b"x\n" * 2500):
         problem, document = _smart_read(
@@ -295,7 +279,6 @@ def test_record_over_the_limit_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_encoding_is_told_once(tmp_path: Path) -> None:
-    """Records are decoded one by one."""
     found = _smart_read(tmp_path / "a.all", b".I 1\n.W\ncaf\xe9\n.I 2\n.W\nth\xe9\n")
     assert [type(item) for item in found] == [Problem, Document, Document]
     assert found[0] == Problem("not UTF-8; read as cp1252", "line 1", warning=True)
@@ -306,13 +289,11 @@ def test_encoding_is_told_once(tmp_path: Path) -> None:
     [(b"", "is empty"), (b"\n\n", "is not a SMART"), (b"words\n.I 1\n", "is not a SMART")],
 )
 def test_useless_file_is_an_error_of_smart(data: bytes, reason: str, tmp_path: Path) -> None:
-    """A file that does not begin with `.I` is something else."""
     with pytest.raises(ReaderError, match=reason):
         _smart_read(tmp_path / "a.all", data)
 
 
 def test_collection_is_known_by_its_first_line() -> None:
-    """`.I` and a number, on a line of their own."""
     assert sniff_smart(COLLECTION)
     assert not sniff_smart(b".In the beginning\n")
     assert not sniff_smart(b"text\n.I 1\n")

@@ -57,7 +57,6 @@ def curt() -> Iterator[str]:
 
 
 def test_a_connection_that_was_closed_meanwhile(curt: str) -> None:
-    """What only asks is asked again, once; what may have been done is not done twice."""
     transport = Transport(curt, "", 10)
     assert [transport.get("/x")["n"] for _ in range(3)] == [1, 2, 3]
     with pytest.raises(lpisearch.ServerUnreachable):
@@ -68,7 +67,6 @@ def test_a_connection_that_was_closed_meanwhile(curt: str) -> None:
 
 
 def test_an_idle_connection_is_not_trusted(curt: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a while another is opened before anything is sent."""
     monkeypatch.setattr("lpisearch.remote.transport._IDLE_SECONDS", -1)
     transport = Transport(curt, "", 10)
     assert [transport.request("POST", "/x", body={})["n"] for _ in range(3)] == [1, 2, 3]
@@ -76,7 +74,6 @@ def test_an_idle_connection_is_not_trusted(curt: str, monkeypatch: pytest.Monkey
 
 
 def test_a_server_wants_a_token(shelf: Path) -> None:
-    """Without it nothing is told, with it all; it is part of no text."""
     settings = ServeSettings(token=_TOKEN)
     with lpisearch.open(shelf) as library, served(library, settings) as url:
         with (
@@ -91,7 +88,6 @@ def test_a_server_wants_a_token(shelf: Path) -> None:
 
 
 def test_every_error_comes_back_as_itself() -> None:
-    """Each class of errors is known by the type of its problem."""
     from lpisearch.web.problems import facts_of
 
     kinds = [each for each in vars(errors).values() if isinstance(each, type)]
@@ -107,7 +103,6 @@ def test_every_error_comes_back_as_itself() -> None:
 
 
 def test_an_unknown_problem_is_a_refusal() -> None:
-    """A problem of another server, or of a later version, is told as it is."""
     back = error_of({"status": 418, "type": "urn:lpisearch:open-library", "detail": "No."})
     assert isinstance(back, lpisearch.ServerRefused)
     assert back.status == 418

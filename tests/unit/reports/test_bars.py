@@ -14,7 +14,6 @@ def _figure(*values: float, label: str = "AP") -> Figure:
 
 
 def test_the_largest_value_fills_the_line() -> None:
-    """A bar of half the value is half as long, to an eighth of a block."""
     assert as_bars(_figure(0.4, 0.8, 0.1), 31).splitlines() == [
         "Title",
         "AP by dims, bars 0 to 0.8000",
@@ -27,7 +26,6 @@ def test_the_largest_value_fills_the_line() -> None:
 
 
 def test_values_close_together_still_differ() -> None:
-    """Where bars from zero would look alike, they start below the least value, and say so."""
     lines = as_bars(_figure(0.9, 0.92, label="accuracy"), 60).splitlines()
     assert lines[1] == "accuracy by dims, bars 0.8980 to 0.9200"
     least, largest = (line.count("█") for line in lines[-2:])
@@ -35,13 +33,11 @@ def test_values_close_together_still_differ() -> None:
 
 
 def test_a_baseline_holds_at_every_x(curves: Figure) -> None:
-    """A series of one point beside longer ones stands for all x."""
     assert any(line.startswith(" all") and "0.6600" in line for line in _lines(curves, 80))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_wider_than_the_terminal(curves: Figure, width: int) -> None:
-    """Titles and names are cut, wide letters counted as two columns."""
     name = "分類" * 40
     figure = Figure(
         "f",
@@ -58,7 +54,6 @@ def test_no_line_is_wider_than_the_terminal(curves: Figure, width: int) -> None:
 
 
 def test_plain_ascii_when_asked() -> None:
-    """A terminal without blocks gets signs that it knows."""
     figure = Figure("f", "T" * 90, "x", "y", (Series("s", (1, 2), (math.nan, 3), (0.1, 0.1)),))
     text = as_bars(figure, 40, ascii_only=True)
     assert text.isascii()
@@ -69,7 +64,6 @@ def test_plain_ascii_when_asked() -> None:
     "values", [(), (0.0, 0.0), (-1.0, -2.0), (math.nan,), (math.inf, 1.0), (5.0,)]
 )
 def test_any_values_can_be_shown(values: tuple[float, ...]) -> None:
-    """Nothing, zeros, negative values and what is no number: a line each, none too long."""
     lines = as_bars(_figure(*values), 40).splitlines()[4:]
     assert len(lines) == max(len(values), 1)
     assert all(len(line) <= 40 for line in lines)

@@ -42,19 +42,16 @@ from lpisearch.model.reports import Cell, Table, plain
 def test_a_cell_is_shown_by_the_kind_that_its_column_names(
     name: str, value: Cell, text: str
 ) -> None:
-    """Shares have four decimals, times three digits, whole numbers no separator."""
     assert shown(name, value) == text
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    """A NumPy scalar that found its way into a row is shown, and written, as a Python number."""
     assert shown("documents", np.int64(7)) == "7"
     assert shown("AP", np.float32(0.25)) == "0.2500"
     assert [type(plain(value)) for value in (np.int64(7), np.float64(0.1))] == [int, float]
 
 
 def test_what_is_not_finite_is_no_plain_value() -> None:
-    """JSON and spreadsheets know neither NaN nor infinity."""
     assert [plain(value) for value in (math.nan, math.inf, -math.inf, 0.5)] == [
         None,
         None,
@@ -64,32 +61,27 @@ def test_what_is_not_finite_is_no_plain_value() -> None:
 
 
 def test_a_text_cannot_steer_a_terminal_or_turn_a_line_round() -> None:
-    """Escape characters, lone surrogates and marks of direction are taken out."""
     assert printable("a\x1b[31mb\u202ec\ud800\0") == "a\ufffd[31mbc\ufffd\ufffd"
     assert printable("नमस्\u200dते 日本") == "नमस्\u200dते 日本"
 
 
 @pytest.mark.parametrize("name", ["accuracy", "macro_f1", "AP", "nDCG@10", "P@10", "mean AP"])
 def test_of_a_measure_more_is_better(name: str) -> None:
-    """The best value of a measure is the largest."""
     assert more_is_better(name)
 
 
 @pytest.mark.parametrize("name", ["fit_s", "seconds", "accuracy_sd", "AP_difference", "p", "dims"])
 def test_of_times_spreads_and_settings_more_is_not_better(name: str) -> None:
-    """No value of these is the best one."""
     assert not more_is_better(name)
 
 
 def test_a_column_of_numbers_may_have_gaps() -> None:
-    """Empty cells do not make a column text, yes and no do, and an empty column is none."""
     rows = ({"a": 1, "b": True, "c": None, "d": "x"}, {"a": None, "d": 2}, {"a": 0.5})
     table = Table("t", "", rows)
     assert [is_numeric(table, name) for name in "abcd"] == [True, False, False, False]
 
 
 def test_reports_work_without_matplotlib() -> None:
-    """Matplotlib is imported only when something is drawn."""
     code = (
         "import sys, lpisearch.evaluation.page; "
         "print([m for m in sys.modules if m.split('.')[0] == 'matplotlib'])"

@@ -19,27 +19,23 @@ def _read(text: str) -> list[list[str]]:
 
 
 def test_numbers_are_in_full_precision() -> None:
-    """What is read back is the very number that was measured, signs included."""
     values = (0.1 + 0.2, -1e-17, 18846, -3)
     table = Table("t", "", ({f"c{at}": value for at, value in enumerate(values)},))
     assert tuple(map(float, _read(as_csv([table]))[1])) == values
 
 
 def test_one_table_has_its_columns_and_empty_cells() -> None:
-    """Rows need not have the same cells; what is missing, None or no number is empty."""
     table = Table("t", "", ({"a": 1, "b": None}, {"c": float("nan"), "a": True}))
     assert as_csv([table]) == "a,b,c\n1,,\nTrue,,\n"
 
 
 def test_several_tables_lie_below_each_other() -> None:
-    """The first column names the table; the columns are those of all."""
     tables = Table("x", "", ({"a": 1},)), Table("y", "", ({"b": 2}, {"a": 3}))
     assert as_csv(tables) == "table,a,b\nx,1,\ny,,2\ny,3,\n"
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", " =", "\uff1d"])
 def test_a_label_is_not_run_as_a_formula(start: str) -> None:
-    """A text, or a name of a column, that a spreadsheet would run gets an apostrophe in front."""
     text = f'{start}cmd("x")'
     read = _read(as_csv([Table("t", "", ({text: text, "n": -1.5},))]))
     assert read == [[f"'{text}", "n"], [f"'{text}", "-1.5"]]
@@ -48,7 +44,6 @@ def test_a_label_is_not_run_as_a_formula(start: str) -> None:
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
 @example(["a\rb", "a\nb", 'a"b', "a,b", " ", ""])
 def test_any_text_is_read_back(texts: list[str]) -> None:
-    """Quotes, commas and ends of lines in a label stay within their cell; all can be seen."""
     rows = tuple({"label": text} for text in texts)
     read = [cells[0] for cells in _read(as_csv([Table("t", "", rows)]))[1:]]
     shown = [printable(text, lines=True) for text in texts]
@@ -56,6 +51,5 @@ def test_any_text_is_read_back(texts: list[str]) -> None:
 
 
 def test_nothing_is_nothing() -> None:
-    """No rows make no lines."""
     assert not as_csv([])
     assert not as_csv([Table("t", "", ())])

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def test_a_table_has_a_heading_aligned_columns_and_notes() -> None:
-    """Numbers stand right, rounded for people; notes follow as a list."""
     rows: tuple[Mapping[str, Cell], ...] = (
         {"representation": "rlpi", "accuracy": 0.86712, "fit_s": 12.3456, "documents": 18846},
         {"representation": "terms", "accuracy": None, "fit_s": 0.5},
@@ -28,28 +27,24 @@ def test_a_table_has_a_heading_aligned_columns_and_notes() -> None:
 
 
 def test_marks_in_a_label_are_only_letters() -> None:
-    """Pipes, tags, links and emphasis are escaped, a backslash before a pipe as well."""
     rows = ({"label": r"a\|b <script> [x](y) *z* _u_ `c`"},)
     line = as_markdown([Table("t", "t", rows)]).splitlines()[4]
     assert line == r"| a\\\|b \<script\> \[x\](y) \*z\* \_u\_ \`c\` |"
 
 
 def test_a_label_stays_on_its_line() -> None:
-    """A label with ends of lines cannot begin a row or a heading."""
     lines = as_markdown([Table("t", "one\n# two", ({"a": "x\n| y"},))]).splitlines()
     assert lines[0] == "## one # two"
     assert lines[4] == r"| x \| y |"
 
 
 def test_wide_letters_take_two_columns() -> None:
-    """Columns are aligned as a terminal shows them."""
     rows = ({"label": "日本"}, {"label": "cafe\u0301s"})
     lines = as_markdown([Table("t", "t", rows)]).splitlines()[2:]
     assert lines == ["| label |", "| :---- |", "| 日本  |", "| cafe\u0301s |"]
 
 
 def test_several_tables_are_apart() -> None:
-    """Tables follow each other after an empty line; one without rows keeps title and notes."""
     tables = Table("a", "A", (), ("nothing",)), Table("b", "", ({"x": 1},))
     assert as_markdown(tables).startswith("## A\n\n- nothing\n\n## b\n\n|   x |\n")
     assert not as_markdown([])

@@ -51,7 +51,6 @@ def _outline(page: str) -> _Outline:
 
 
 def test_a_page_is_well_formed(report: Report) -> None:
-    """Every tag is closed in its turn, every id is there once, and labels point at ids."""
     page = as_html(report)
     outline = _outline(page)
     assert page.startswith("<!DOCTYPE html>\n<html lang=")
@@ -63,7 +62,6 @@ def test_a_page_is_well_formed(report: Report) -> None:
 
 
 def test_no_text_becomes_a_tag(report: Report) -> None:
-    """Titles, cells, columns, notes, parameters and names of series are escaped."""
     page = as_html(report)
     outline = _outline(page)
     assert "script" not in outline.tags
@@ -73,7 +71,6 @@ def test_no_text_becomes_a_tag(report: Report) -> None:
 
 
 def test_a_page_loads_nothing(report: Report) -> None:
-    """It links to nothing outside itself, and its policy forbids what might slip through."""
     outline = _outline(as_html(report))
     links = [value or "" for name, value in outline.attributes if name in {"src", "href"}]
     assert all(link.startswith("#") for link in links)
@@ -82,12 +79,10 @@ def test_a_page_loads_nothing(report: Report) -> None:
 
 
 def test_the_same_report_gives_the_same_page(report: Report) -> None:
-    """The page depends on the report alone: no clock, no chance."""
     assert as_html(report) == as_html(report)
 
 
 def test_a_table_is_one(report: Report) -> None:
-    """It has a caption, heads for columns and rows, and numbers on the right."""
     table = LexborHTMLParser(as_html(report)).css("table")[0]
     assert _texts(table.css("caption")) == ["Classifiers"]
     assert _texts(table.css("thead th[scope=col]")) == [
@@ -101,7 +96,6 @@ def test_a_table_is_one(report: Report) -> None:
 
 
 def test_the_best_of_each_measure_is_bold(report: Report) -> None:
-    """The largest share is bold, never a time or a setting."""
     table = LexborHTMLParser(as_html(report)).css("table")[0]
     assert _texts(table.css("b")) == ["0.8671"]
 
@@ -119,14 +113,12 @@ def test_the_best_of_each_measure_is_bold(report: Report) -> None:
     ids=["alike as shown", "all alike", "one", "alike but one", "gaps", "none"],
 )
 def test_best_is_what_is_seen_to_be_best(values: tuple[Cell, ...], bold: list[str]) -> None:
-    """Values that look alike are best together; where there is no choice, none is."""
     table = Table("t", "t", tuple({"method": "m", "AP": value} for value in values))
     page = as_html(Report("r", "c", {}, {}, (table,)))
     assert _texts(LexborHTMLParser(page).css("td b")) == bold
 
 
 def test_what_the_findings_depend_on_is_told(report: Report) -> None:
-    """Command, parameters with the date, and versions stand on the page."""
     page = LexborHTMLParser(as_html(report))
     assert _texts(page.css("pre.command")) == ["lpisearch evaluate classify <b>"]
     rows = [_texts(row.css("th, td")) for row in page.css("section:last-of-type tbody tr")]
@@ -136,7 +128,6 @@ def test_what_the_findings_depend_on_is_told(report: Report) -> None:
 
 @pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_figures_are_bars(report: Report) -> None:
-    """The page is whole, escaped and well-formed, with bars in the place of pictures."""
     page = as_html(report)
     outline = _outline(page)
     assert "svg" not in outline.tags
@@ -145,13 +136,11 @@ def test_without_matplotlib_figures_are_bars(report: Report) -> None:
 
 
 def test_an_empty_report_is_a_page() -> None:
-    """No tables, figures or parameters leave out their sections."""
     outline = _outline(as_html(Report("Nothing", "lpisearch evaluate", {}, {}, ())))
     assert "section" not in outline.tags
 
 
 def test_a_table_without_rows_keeps_its_notes(report: Report) -> None:
-    """Why there is nothing is said where the rows would be."""
     empty = replace(report, tables=(Table("t", "T", (), ("no labels",)),), figures=())
     assert "<li>no labels</li>" in as_html(empty)
     _outline(as_html(empty))
@@ -162,7 +151,6 @@ def _texts(nodes: Sequence[LexborNode]) -> list[str]:
 
 
 def test_a_spread_stands_in_the_cell_of_its_measure(report: Report) -> None:
-    """There is no column of spreads, and long names of columns may break."""
     rows: tuple[dict[str, Cell], ...] = (
         {"representation": "rlpi", "centroid_accuracy": 0.5, "centroid_accuracy_sd": 0.0123},
     )
@@ -173,5 +161,4 @@ def test_a_spread_stands_in_the_cell_of_its_measure(report: Report) -> None:
 
 
 def test_without_a_command_there_is_no_box_for_it(report: Report) -> None:
-    """A report that was asked for from Python has no command."""
     assert '<pre class="command">' not in as_html(replace(report, command=""))

@@ -22,7 +22,6 @@ _STARTS = {"png": b"\x89PNG\r\n", "pdf": b"%PDF", "svg": b"<?xml"}
 
 @pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
 def test_the_ending_chooses_the_kind_of_picture(curves: Figure, tmp_path: Path, kind: str) -> None:
-    """Each kind is drawn, and twice the same figure gives the same bytes."""
     path = tmp_path / f"figure.{kind.upper()}"
     draw(curves, path)
     assert path.read_bytes().startswith(_STARTS[kind])
@@ -31,21 +30,18 @@ def test_the_ending_chooses_the_kind_of_picture(curves: Figure, tmp_path: Path, 
 
 
 def test_an_unknown_ending_is_refused(curves: Figure, tmp_path: Path) -> None:
-    """The message names the ending and those that can be drawn; nothing is written."""
     with pytest.raises(BadOption, match=r"“\.gif”.*\.png, \.svg, \.pdf"):
         draw(curves, tmp_path / "figure.gif")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_written_is_named(curves: Figure, tmp_path: Path) -> None:
-    """A missing folder is a stated error."""
     with pytest.raises(ReportUnwritable, match=r"nowhere.figure\.svg: No such file"):
         draw(curves, tmp_path / "nowhere" / "figure.svg")
 
 
 @pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_the_error_says_how_to_get_it(curves: Figure, tmp_path: Path) -> None:
-    """The extra is named, and no file is left behind."""
     with pytest.raises(PlotUnavailable, match=r"matplotlib\. Next: pip install 'lpisearch\[plot"):
         draw(curves, tmp_path / "figure.svg")
     assert not list(tmp_path.iterdir())
@@ -57,7 +53,6 @@ def test_a_file_does_not_say_when_it_was_drawn(curves: Figure) -> None:
 
 
 def test_every_series_is_in_the_legend(curves: Figure) -> None:
-    """Names are text in the picture; one that begins with _ is no exception."""
     series = (*curves.series, Series("_hidden", (5, 10), (0.1, 0.2)))
     root = _parsed(svg_text(_with(curves, series)))
     texts = {(text.text or "").strip() for text in root.iter(f"{_SVG}text")}
@@ -66,7 +61,6 @@ def test_every_series_is_in_the_legend(curves: Figure) -> None:
 
 
 def test_a_baseline_goes_from_side_to_side(curves: Figure) -> None:
-    """One point beside longer lines is drawn as a dashed line without markers."""
     baseline = "stroke-dasharray"
     alone = _with(curves, curves.series[:1])
     added = _with(curves, (curves.series[0], curves.series[2]))
@@ -84,7 +78,6 @@ def test_many_series_have_their_legend_beside_the_axes(curves: Figure) -> None:
 
 
 def test_no_two_lines_look_alike(curves: Figure) -> None:
-    """Forty lines and baselines differ in colour, dashes or marker; fourteen in colour alone."""
     lines = [Series(f"method {at}", (1, 2), (0.1, 0.2)) for at in range(28)]
     canvas = Canvas()
     draw_curves(
@@ -102,7 +95,6 @@ def test_no_two_lines_look_alike(curves: Figure) -> None:
 
 @pytest.mark.parametrize("log_x", [True, False])
 def test_there_is_a_tick_at_each_value(curves: Figure, *, log_x: bool) -> None:
-    """Each value has a tick on either axis, and the first and the last have their number."""
     canvas = Canvas()
     values = (1, 2, 3, 5, 10, 11, 12, 50, 100)
     series = (Series("a", values, (0.5,) * 9), Series("terms", (7,), (0.5,)))
@@ -115,7 +107,6 @@ def test_there_is_a_tick_at_each_value(curves: Figure, *, log_x: bool) -> None:
 
 @given(st.lists(st.floats(0.001, 10_000), min_size=1, max_size=40), st.booleans())
 def test_numbers_at_ticks_are_some_of_the_values(values: list[float], log: bool) -> None:  # noqa: FBT001 (drawn)
-    """The least and the largest are among them, in order and each once."""
     ordered = sorted({*values})
     kept = with_room(ordered, log=log)
     assert {ordered[0], ordered[-1]} <= {*kept} <= {*ordered}
@@ -123,7 +114,6 @@ def test_numbers_at_ticks_are_some_of_the_values(values: list[float], log: bool)
 
 
 def test_named_groups_are_drawn_as_bars() -> None:
-    """Each group and each series is named, and the values in words name the group."""
     figure = Figure(
         *("all", "What is compared", "measure", "AP, NMI"),
         (Series("rlpi", (0, 1), (0.8, 0.7), (0.1, 0.2)), Series("terms", (0, 1), (0.4, 0.3))),
@@ -151,7 +141,6 @@ def test_named_groups_are_drawn_as_bars() -> None:
     ids=["none", "empty", "one", "gap", "zero", "harmful", "same"],
 )
 def test_any_figure_can_be_drawn(curves: Figure, series: tuple[Series, ...]) -> None:
-    """Nothing to draw, gaps and strange names give a picture without a warning."""
     figure = _with(curves, series)
     assert picture(figure, "png").startswith(_STARTS["png"])
     root = _parsed(svg_text(figure))
@@ -159,7 +148,6 @@ def test_any_figure_can_be_drawn(curves: Figure, series: tuple[Series, ...]) -> 
 
 
 def test_a_picture_in_a_page_has_a_title_and_ids_of_its_own(report: Report) -> None:
-    """It is read aloud by title and values, takes the page's colour, and links to itself only."""
     text = svg_text(report.figures[0], "first-")
     root = _parsed(text)
     ids = [element.get("id", "") for element in root.iter() if "id" in element.attrib]
@@ -178,7 +166,6 @@ def test_a_picture_in_a_page_has_a_title_and_ids_of_its_own(report: Report) -> N
 
 
 def test_a_harmful_name_is_text_in_a_picture(report: Report) -> None:
-    """A tag in a name is escaped wherever it is drawn."""
     assert "<script" not in svg_text(report.figures[1])
     assert b"<script" not in picture(report.figures[1], "svg")
 

@@ -25,7 +25,6 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_report_is_a_page_and_a_file_for_each_finding(report: Report, tmp_path: Path) -> None:
-    """The page comes first; what is told is what is there."""
     paths = write_report(report, tmp_path / "new" / "report")
     assert paths[0].name == "index.html"
     assert {path.name for path in paths} == _NAMES
@@ -34,13 +33,11 @@ def test_a_report_is_a_page_and_a_file_for_each_finding(report: Report, tmp_path
 
 @pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_there_are_no_pictures(report: Report, tmp_path: Path) -> None:
-    """All else is written."""
     names = {path.name for path in write_report(report, tmp_path)}
     assert names == {name for name in _NAMES if not name.endswith((".svg", ".png"))}
 
 
 def test_the_json_holds_everything(report: Report, tmp_path: Path) -> None:
-    """Values are in full precision, and what is no number is null."""
     write_report(report, tmp_path)
     value = json.loads((tmp_path / "report.json").read_text("utf-8"))
     assert value["command"] == report.command
@@ -53,7 +50,6 @@ def test_the_json_holds_everything(report: Report, tmp_path: Path) -> None:
 
 
 def test_twice_the_same_report_gives_the_same_files(report: Report, tmp_path: Path) -> None:
-    """A second run changes nothing."""
     write_report(report, tmp_path)
     first = _contents(tmp_path)
     write_report(report, tmp_path)
@@ -61,7 +57,6 @@ def test_twice_the_same_report_gives_the_same_files(report: Report, tmp_path: Pa
 
 
 def test_names_of_findings_cannot_leave_the_folder_or_meet(tmp_path: Path) -> None:
-    """Names become plain file names, each its own."""
     names = ("../../etc/passwd", "A b", "a-b", "…", "a-b")
     tables = tuple(Table(name, "", ({"x": 1},)) for name in names)
     paths = write_report(Report("r", "c", {}, {}, tables), tmp_path)
@@ -72,14 +67,12 @@ def test_names_of_findings_cannot_leave_the_folder_or_meet(tmp_path: Path) -> No
 
 
 def test_a_name_that_is_no_unicode_does_not_stop_a_report(tmp_path: Path) -> None:
-    """A label from a file name of other bytes is written with a sign in the place of each."""
     table = Table("t", "T", ({"label": "caf\udce9"},))
     write_report(Report("r", "c", {}, {}, (table,)), tmp_path)
     assert (tmp_path / "t.csv").read_text("utf-8") == "label\ncaf\ufffd\n"
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(report: Report, tmp_path: Path) -> None:
-    """The file stays as it was."""
     path = tmp_path / "report"
     path.write_text("mine")
     with pytest.raises(ReportUnwritable, match=r"report: it is not a folder"):
@@ -105,7 +98,6 @@ def test_a_folder_that_cannot_be_written_is_named(report: Report, tmp_path: Path
 def test_a_full_disk_leaves_the_old_report(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever file fails, none is replaced, and no remains are left."""
     write_report(Report("Old", "c", {}, {}, report.tables), tmp_path)
     before = _contents(tmp_path)
     write, left = files._write, [0]
@@ -128,7 +120,6 @@ def test_a_full_disk_leaves_the_old_report(
 def test_a_run_that_is_interrupted_leaves_the_old_page(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while files are written changes nothing."""
     write_report(Report("Old", "c", {}, {}, ()), tmp_path)
     before = _contents(tmp_path)
 
@@ -144,7 +135,6 @@ def test_a_run_that_is_interrupted_leaves_the_old_page(
 def test_the_page_is_replaced_last(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page never stands beside files that are older than itself."""
     moved: list[str] = []
     move = Path.replace
 
@@ -159,7 +149,6 @@ def test_the_page_is_replaced_last(
 
 
 def test_files_of_others_stay(report: Report, tmp_path: Path) -> None:
-    """What the report does not write, it does not touch."""
     (tmp_path / "notes.txt").write_bytes(b"mine")
     write_report(replace(report, figures=()), tmp_path)
     assert (tmp_path / "notes.txt").read_bytes() == b"mine"

@@ -63,7 +63,6 @@ def unusable(shelf: Path, index_shelf: Callable[..., Path], request: pytest.Fixt
 @pytest.mark.usefixtures("unusable")
 @pytest.mark.parametrize("form", ["--trec", "--json", "--csv"])
 def test_a_batch_says_that_words_alone_answer(cli: Cli, queries: Path, form: str) -> None:
-    """What one query says of the index on stderr, a batch says, once, and still answers."""
     one = cli("query", "ship harbour", "--json")
     done = cli("query", "--queries", queries, form)
     assert (one.exit_code, done.exit_code) == (0, 0)
@@ -74,7 +73,6 @@ def test_a_batch_says_that_words_alone_answer(cli: Cli, queries: Path, form: str
 
 @pytest.mark.usefixtures("unusable")
 def test_a_semantic_batch_needs_an_index(cli: Cli, queries: Path) -> None:
-    """With --by semantic a batch prints nothing and fails where no index can answer."""
     done = cli("query", "--queries", queries, "--trec", "--by", "semantic")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: The ")
@@ -86,7 +84,6 @@ def test_a_semantic_batch_needs_an_index(cli: Cli, queries: Path) -> None:
     ("similar", "sea/0", "--by", "semantic"), ("classify", "ship harbour"),
 ], ids=" ".join)  # fmt: skip
 def test_what_the_index_alone_can_tell_needs_an_index(cli: Cli, words: tuple[str, ...]) -> None:
-    """No other scores or labels stand in for those of an index that is not there."""
     done = cli(*words)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "Next: lpisearch index" in done.stderr
@@ -94,7 +91,6 @@ def test_what_the_index_alone_can_tell_needs_an_index(cli: Cli, words: tuple[str
 
 @pytest.mark.usefixtures("unusable")
 def test_an_evaluation_of_semantic_needs_an_index(cli: Cli, queries: Path, tmp_path: Path) -> None:
-    """Measures of semantic ranking are never those of words."""
     qrels = tmp_path / "qrels.tsv"
     qrels.write_text("1\tsea/0\t1\n2\tkitchen/1\t1\n", encoding="utf-8")
     files = ("--queries", queries, "--qrels", qrels)
@@ -115,7 +111,6 @@ def test_a_batch_says_that_the_index_is_behind(shelf: Path) -> None:
 
 
 def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:
-    """As for one query, under its name; of many queries a few are named, and how many there are."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     notes: list[str] = []
     asked = [("first", "ship"), *((f"q{number}", "zyzzyva ship") for number in range(9))]
@@ -126,12 +121,10 @@ def test_a_batch_says_which_words_it_does_not_know(shelf: Path) -> None:
 
 
 def test_in_python_a_batch_warns(shelf: Path) -> None:
-    """Who does not take the notes is warned, as a script has no other place to hear of it."""
     with Library(shelf) as library, pytest.warns(UserWarning, match="No index yet"):
         list(library.batch([("1", "ship")]))
 
 
 def test_in_python_a_semantic_batch_is_refused(shelf: Path) -> None:
-    """It is an error of its own kind, before anything is answered."""
     with Library(shelf) as library, pytest.raises(SubspaceError):
         next(library.batch([("1", "ship")], options=SearchOptions(by="semantic")))

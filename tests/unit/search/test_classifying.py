@@ -39,7 +39,6 @@ def _texts(records: list[dict[str, Any]], split: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("by", ["auto", *CLASSIFIERS])
 def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str) -> None:
-    """Documents that were not learned from get their own label first; all shares sum to 1."""
     judge = judge_of(indexed, ClassifyOptions(by, k=99))
     for text, label in _texts(records, "test"):
         found = judge.text(text)
@@ -52,7 +51,6 @@ def test_held_out_records(indexed: Path, records: list[dict[str, Any]], by: str)
 def test_the_name_of_a_file_says_nothing(
     indexed: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    """A file is judged by its text alone, whatever it is called."""
     text, label = _texts(records, "test")[0]
     other = next(each["text"] for each in records if each["labels"] != [label])
     shares = []
@@ -64,14 +62,12 @@ def test_the_name_of_a_file_says_nothing(
 
 
 def test_only_the_best(indexed: Path, records: list[dict[str, Any]]) -> None:
-    """K labels are given, with the shares that they have among all."""
     text = records[0]["text"]
     two = judge_of(indexed, ClassifyOptions(k=2)).text(text)
     assert two.labels == judge_of(indexed, ClassifyOptions(k=4)).text(text).labels[:2]
 
 
 def test_the_words_of_a_text_may_be_arguments(indexed: Path, records: list[dict[str, Any]]) -> None:
-    """Arguments that are no files are one text."""
     words = records[0]["text"].split()
     assert _first(classify(indexed, words)) == _first(classify(indexed, [" ".join(words)]))
 
@@ -128,7 +124,6 @@ def test_files(indexed: Path, records: list[dict[str, Any]], folder: Callable[..
 def test_paths_are_shown_as_typed(
     indexed: Path, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below the current folder, a path is short."""
     monkeypatch.chdir(folder({"sub/a.txt": "a ship"}))
     assert _first(classify(indexed, ["sub"])).input == str(Path("sub/a.txt"))
 
@@ -165,7 +160,6 @@ def test_missing_files(
 
 
 def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
-    """A text with a slash, a dot or a star is a text."""
     for text in ("and/or", "version 2.0", "Why?", "a * b", "node.js"):
         assert _first(classify(indexed, [text])).input == text
 
@@ -180,7 +174,6 @@ def test_nothing_is_read_as_a_file_by_mistake(indexed: Path) -> None:
     ],
 )
 def test_options_that_cannot_work(indexed: Path, options: ClassifyOptions, message: str) -> None:
-    """They are refused with what is near or possible."""
     with pytest.raises(BadOption, match=message):
         judge_of(indexed, options)
 
@@ -223,13 +216,11 @@ def test_no_training(shelf: Path) -> None:
 
 
 def test_an_unknown_split(shelf: Path) -> None:
-    """It is refused before anything is worked out."""
     with pytest.raises(BadOption, match="no document is in the split “dev”"):
         build_index(shelf, IndexOptions(train="dev"))
 
 
 def test_an_index_without_an_svm(indexed: Path) -> None:
-    """If no SVM was learned, another classifier is proposed."""
     index = open_index(indexed)
     facts = index.manifest.result.classifier
     assert facts is not None
@@ -240,7 +231,6 @@ def test_an_index_without_an_svm(indexed: Path) -> None:
 
 
 def test_classifiers_of_an_earlier_version(indexed: Path, records: list[dict[str, Any]]) -> None:
-    """An index of 0.1 has temperatures, and is asked by its centroids."""
     index = open_index(indexed)
     facts = index.manifest.result.classifier
     assert facts is not None
@@ -256,7 +246,6 @@ def test_classifiers_of_an_earlier_version(indexed: Path, records: list[dict[str
 
 
 def test_none_of_these(indexed: Path, records: list[dict[str, Any]]) -> None:
-    """Below the confidence no label is taken; they are listed all the same."""
     text = records[0]["text"]
     share = judge_of(indexed).text(text).labels[0].share
     for confidence, expected in ((0.0, False), (share - 0.01, False), (min(share + 0.01, 1), True)):
@@ -269,7 +258,6 @@ def test_none_of_these(indexed: Path, records: list[dict[str, Any]]) -> None:
 def test_every_method_has_the_same_classifier(
     shelf: Path, records: list[dict[str, Any]], method: str
 ) -> None:
-    """The classifier does not depend on the projection of the index."""
     build_index(shelf, IndexOptions())
     build_index(shelf, IndexOptions(name="other", method=method))
     text = records[0]["text"]
@@ -282,7 +270,6 @@ def test_every_method_has_the_same_classifier(
 def test_documents_taken_in_later_leave_it_as_it_is(
     indexed: Path, put: Callable[..., IngestReport], records: list[dict[str, Any]]
 ) -> None:
-    """Folding in keeps the arrays of the classifier, bit by bit."""
     before = {
         name: facts
         for name, facts in open_index(indexed).manifest.arrays.items()
@@ -297,7 +284,6 @@ def test_documents_taken_in_later_leave_it_as_it_is(
 
 
 def test_the_manifest_says_what_was_learned(indexed: Path) -> None:
-    """Weights, accuracies and α are plain numbers in the manifest."""
     facts = open_index(indexed).manifest.result.classifier
     assert facts is not None
     assert set(facts["weights"]) == set(facts["accuracy"]) == set(CLASSIFIERS)
@@ -320,7 +306,6 @@ def test_python(indexed: Path, records: list[dict[str, Any]], folder: Callable[.
 
 
 def test_nothing_heavy_is_imported(indexed: Path) -> None:
-    """Opening an index and judging a text load neither SciPy nor scikit-learn."""
     code = (
         "import sys, lpisearch\n"
         f"library = lpisearch.open({str(indexed)!r})\n"

@@ -28,7 +28,6 @@ def _planted(sizes: list[int], dims: int = 6, noise: float = 0.15) -> tuple[Any,
 
 
 def test_planted_clusters_are_found() -> None:
-    """Documents around a few directions are put together, the largest cluster first."""
     vectors, truth = _planted([30, 50, 10, 20])
     found = topics.cluster(PackedRows(vectors), 4, 6, seed=0)
     assert found.sizes.tolist() == [50, 30, 20, 10]
@@ -36,14 +35,12 @@ def test_planted_clusters_are_found() -> None:
 
 
 def test_the_same_seed_gives_the_same_clusters() -> None:
-    """Every random choice comes from the seed."""
     vectors, _ = _planted([60, 60, 60], noise=1.0)
     first, second = (topics.cluster(PackedRows(vectors), 5, 4, seed=7) for _ in range(2))
     assert first.assignments.tolist() == second.assignments.tolist()
 
 
 def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
-    """On shapeless data the sum of cosines is within a hundredth of what scikit-learn finds."""
     points = divided_by_lengths(np.random.default_rng(4).normal(size=(500, 8))).astype(np.float32)
 
     def objective(labels: NDArray[Any]) -> float:
@@ -57,7 +54,6 @@ def test_the_objective_is_as_good_as_that_of_a_peer() -> None:
 
 
 def test_rows_of_zeros_are_set_apart() -> None:
-    """A document without a known word is in no cluster."""
     vectors, _ = _planted([10, 10])
     vectors[[3, 7]] = 0
     found = topics.cluster(PackedRows(vectors), 2, 6, seed=0)
@@ -66,7 +62,6 @@ def test_rows_of_zeros_are_set_apart() -> None:
 
 
 def test_only_leading_dimensions_take_part() -> None:
-    """What lies beyond them makes no difference."""
     vectors, truth = _planted([40, 40])
     noise = np.random.default_rng(5).normal(size=(80, 30)).astype(np.float32)
     found = topics.cluster(
@@ -76,7 +71,6 @@ def test_only_leading_dimensions_take_part() -> None:
 
 
 def test_more_clusters_than_different_documents() -> None:
-    """Equal documents cannot be told apart: there are fewer clusters, and none is empty."""
     vectors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)
     found = topics.cluster(PackedRows(vectors), 8, 3, seed=0)
     assert found.sizes.tolist() == [4, 4, 4]
@@ -89,7 +83,6 @@ def test_one_cluster() -> None:
 
 
 def test_starts_are_sought_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many documents a sample finds the starts, and all are assigned."""
     monkeypatch.setattr(kmeans, "SAMPLE", 40)
     vectors, truth = _planted([300, 200, 100])
     found = topics.cluster(PackedRows(vectors), 3, 6, seed=0)
@@ -119,12 +112,10 @@ def _spectrum(gap_after: int, length: int = 60) -> NDArray[Any]:
 
 @pytest.mark.parametrize("number", [5, 8, 11, 19])
 def test_the_number_is_read_off_the_widest_gap(number: int) -> None:
-    """K clusters show as K - 1 eigenvalues before a gap."""
     assert topics.choose_number(_spectrum(number - 1), 1000) == number
 
 
 def test_gaps_beyond_the_range_do_not_count() -> None:
-    """For 1,000 documents there are from 5 to 20 topics."""
     early, late = (
         topics.choose_number(_spectrum(1), 1000),
         topics.choose_number(_spectrum(40), 1000),
@@ -138,14 +129,12 @@ def test_gaps_beyond_the_range_do_not_count() -> None:
     [(0, 0, 1), (1, 1, 1), (1, 2, 2), (2, 3, 2), (150, 10**9, 25)],
 )
 def test_the_number_for_odd_sizes(n_eigenvalues: int, n_documents: int, number: int) -> None:
-    """Very small and very large libraries have a number too, never more than documents."""
     values = np.linspace(0.9, 0.1, n_eigenvalues) ** 2
     assert topics.choose_number(values, n_documents) == number
 
 
 @pytest.mark.parametrize("entries", [1, 7, 4_000_000])
 def test_documents_of_terms(monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
-    """Counts over postings, read a stretch at a time, equal those of a dense table."""
     from scipy.sparse import csr_array
 
     monkeypatch.setattr(topics, "_ENTRIES", entries)
@@ -172,13 +161,11 @@ def test_characteristic_terms() -> None:
 
 
 def test_terms_of_a_single_document() -> None:
-    """A cluster of one document is described by its words all the same."""
     found = Clusters(np.array([0, 0, 1]), np.array([2, 1]))
     assert topics.characteristic_terms(np.array([[2, 0], [0, 1]]), found, 5) == [[0], [1]]
 
 
 def test_agreement_with_labels() -> None:
-    """Purity by hand, and mutual information as scikit-learn has it."""
     rng = np.random.default_rng(8)
     ours, labels = rng.integers(4, size=300), rng.integers(3, size=300)
     labels[ours == 2] = 1
@@ -191,7 +178,6 @@ def test_agreement_with_labels() -> None:
 
 
 def test_perfect_and_trivial_agreement() -> None:
-    """One cluster a label is 1; one cluster of one label is 1 too."""
     assert purity(np.diag([3, 4])) == normalised_information(np.diag([3, 4])) == 1
     assert purity(np.array([[5]])) == normalised_information(np.array([[5]])) == 1
 
@@ -201,5 +187,4 @@ def test_perfect_and_trivial_agreement() -> None:
     [(0, 1), (1, 1), (2, 2), (3, 2), (8, 2), (60, 4), (1000, 10), (125_000, 50), (10**9, 50)],
 )
 def test_the_number_without_a_spectrum(n_documents: int, number: int) -> None:
-    """It is the cube root of the number of documents, from 2 to 50, never more than documents."""
     assert topics.usual_number(n_documents) == number

@@ -33,7 +33,6 @@ def opened(shelf: Path) -> Library:
 
 
 def test_all_documents_are_counted(opened: Library) -> None:
-    """Without a question, every label, split and format has the number of its documents."""
     facets = opened.facets()
     assert facets.total == len(opened)
     assert _counts(facets.labels) == {"kitchen": 10, "music": 10, "sea": 10, "sky": 10}
@@ -45,7 +44,6 @@ def test_all_documents_are_counted(opened: Library) -> None:
 @pytest.mark.parametrize("by", ["lexical", "semantic", "hybrid"])
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_facet_counts_what_paging_shows(opened: Library, by: str, *, indexed: bool) -> None:
-    """The counts are those of all hits, however few of them are shown."""
     if indexed:
         opened.index(dims=4)
     answer = opened.search("ship harbour morning", by=by, k=3, facets=True)
@@ -58,7 +56,6 @@ def test_a_facet_counts_what_paging_shows(opened: Library, by: str, *, indexed: 
 
 
 def test_a_value_of_a_facet_is_a_filter(opened: Library) -> None:
-    """Whoever takes the value of a facet as a filter finds as many as it said."""
     answer = opened.search("morning letter", by="lexical", facets=True)
     facets = answer.facets
     assert facets is not None
@@ -73,7 +70,6 @@ def test_a_value_of_a_facet_is_a_filter(opened: Library) -> None:
 def test_folders_are_those_next_below_the_common_one(
     library: Path, folder: Callable[..., Path]
 ) -> None:
-    """A folder facet opens level by level, and its value is a filter."""
     files = {
         "a/one.txt": "Ships.",
         "a/deep/two.txt": "Boats.",
@@ -91,7 +87,6 @@ def test_folders_are_those_next_below_the_common_one(
 
 
 def test_counts_follow_the_library(opened: Library) -> None:
-    """After a change the counts are those of the new state; without one, nothing is read again."""
     before, state = opened.facets(), opened.state()
     assert opened.facets() == before
     assert opened.state() == state
@@ -103,7 +98,6 @@ def test_counts_follow_the_library(opened: Library) -> None:
 
 
 def test_predicted_labels_are_counted(opened: Library) -> None:
-    """Labels that a classifier gave are a facet of their own."""
     opened.index(dims=4)
     report = opened.predict_labels(labelled=True)
     assert sum(each.count for each in opened.facets().predicted) == report.predicted
@@ -115,7 +109,6 @@ def _histogram(dates: Sequence[str], put: Callable[..., IngestReport], library: 
 
 
 def test_dates_become_a_histogram(put: Callable[..., IngestReport], library: Path) -> None:
-    """Months between the first and the last are there too, and those without a date are counted."""
     facets = _histogram(["2024-11-03", "2025-02-01", "2025-02-09", ""], put, library)
     assert facets.period == "month"
     bars = [(each.value, each.count) for each in facets.dates]
@@ -140,7 +133,6 @@ def test_dates_become_a_histogram(put: Callable[..., IngestReport], library: Pat
     ],
 )
 def test_bars_can_be_read(dates: list[str], period: str, bars: int) -> None:
-    """The finest period by which there are few bars, without gaps where that can be."""
     found, values = by_period(dict.fromkeys(dates, 1))
     assert (found, len(values)) == (period, bars)
     assert len(values) <= MOST_BARS + 1
@@ -148,7 +140,6 @@ def test_bars_can_be_read(dates: list[str], period: str, bars: int) -> None:
 
 
 def test_facets_as_json(opened: Library) -> None:
-    """An answer that was counted has its facets in JSON, any other has none."""
     said: dict[str, Any] = to_json(opened.search("ship", facets=True))
     assert said["facets"]["labels"][0] == {"value": "sea", "name": "sea", "count": 10}
     assert "facets" not in to_json(opened.search("ship"))

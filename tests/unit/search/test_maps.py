@@ -30,7 +30,6 @@ def opened(index_shelf: Callable[..., Path]) -> Iterator[Library]:
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_topics_lie_apart(opened: Library, projection: str) -> None:
-    """Documents are nearer to those of their topic; two drawings are the same."""
     drawn = opened.map(projection, number=4)
     assert len(drawn.ids) == len(drawn.titles) == len(drawn.places) == 40
     assert np.abs(drawn.places).max() == pytest.approx(1)
@@ -44,7 +43,6 @@ def test_topics_lie_apart(opened: Library, projection: str) -> None:
 
 
 def test_a_map_drawn_before_gives_its_places(opened: Library) -> None:
-    """A new label leaves the places as they are; a new index does not."""
     first = opened.map()
     opened.label(first.ids[0], add="new")
     again = opened.map(previous=first)
@@ -55,14 +53,12 @@ def test_a_map_drawn_before_gives_its_places(opened: Library) -> None:
 
 
 def test_a_map_that_is_none(opened: Library) -> None:
-    """A projection that is not there is refused."""
     with pytest.raises(BadOption):
         opened.map("globe")
 
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_the_parts_of_a_score_add_up(opened: Library, by: str) -> None:
-    """For every hit the shares of the legs sum to its score, each a product of two factors."""
     options = SearchOptions(by=by)
     for hit in opened.search(QUESTION, options=options):
         reason = opened.reason(QUESTION, hit.id, options=options)
@@ -75,14 +71,12 @@ def test_the_parts_of_a_score_add_up(opened: Library, by: str) -> None:
 
 
 def test_the_parts_of_a_score_by_feedback(opened: Library) -> None:
-    """A question that documents have moved is taken apart as it was answered."""
     for hit in opened.search("ship", like=["sea/0"], unlike=["sky/2"]):
         reason = opened.reason("ship", hit.id, like=["sea/0"], unlike=["sky/2"])
         assert sum(leg.share for leg in reason.legs) == pytest.approx(hit.score, abs=1e-4)
 
 
 def test_without_an_index_words_are_all(shelf: Path) -> None:
-    """The one leg is BM25."""
     with lpisearch.open(shelf) as library:
         (hit, *_) = library.search("ship")
         (leg,) = library.reason("ship", hit.id).legs

@@ -71,14 +71,12 @@ def test_the_rules(
     ],
 )
 def test_what_is_quoted_is_kept_as_written(text: str, phrase: Phrase) -> None:
-    """A phrase has its text, whether it must or must not occur; with ~ behind it stems alone."""
     assert parse_query(text, ENGLISH).phrases == (phrase,)
     assert parse_query(f"-{text}", ENGLISH).excluded == (phrase,)
 
 
 @pytest.mark.parametrize("text", ['"of the"~', '"?!"', '-"--"', '""~'])
 def test_a_phrase_without_anything_to_find_asks_for_nothing(text: str) -> None:
-    """Signs, and stop words where stems are compared, are no demand."""
     assert parse_query(text, ENGLISH) == ParsedQuery(())
 
 
@@ -97,7 +95,6 @@ def test_a_phrase_without_anything_to_find_asks_for_nothing(text: str) -> None:
 def test_a_prefix_has_a_star(
     text: str, tokens: list[str], prefixes: list[str], excluded: list[str]
 ) -> None:
-    """A star directly behind two letters or more stands for all words that begin so."""
     parsed = parse_query(text, ENGLISH)
     assert parsed.tokens == tuple(tokens)
     assert parsed.prefixes == tuple(prefixes)
@@ -123,7 +120,6 @@ def _said(phrase: Phrase) -> str:
     ],
 )
 def test_a_title_is_asked_for(text: str, phrases: list[str], excluded: list[str]) -> None:
-    """What stands directly behind title: must occur there, or must not."""
     parsed = parse_query(text, ENGLISH)
     assert [_said(phrase) for phrase in parsed.phrases] == phrases
     assert [_said(phrase) for phrase in parsed.excluded] == excluded
@@ -153,7 +149,6 @@ def test_a_title_is_asked_for(text: str, phrases: list[str], excluded: list[str]
 def test_alternatives_stand_between_ors(
     text: str, alternatives: list[list[str]] | None, tokens: list[str]
 ) -> None:
-    """OR joins what stands beside it; in parentheses, all that stands between two of them."""
     parsed = parse_query(text, ENGLISH)
     found = [
         [[_said(one) for one in each] for each in group.alternatives] for group in parsed.any_of
@@ -164,7 +159,6 @@ def test_alternatives_stand_between_ors(
 
 
 def test_alternatives_may_be_excluded() -> None:
-    """A minus before parentheses excludes each of them, and their words do not rank."""
     parsed = parse_query("bread -(rye OR deep sea)", ENGLISH)
     assert parsed.tokens == ("bread",)
     assert parsed.any_of == (
@@ -173,20 +167,17 @@ def test_alternatives_may_be_excluded() -> None:
 
 
 def test_words_are_known_as_they_were_typed() -> None:
-    """Stems are told to nobody: each token has the word that it was made of."""
     typed = parse_query('Computing "Baking bread" -draft', ENGLISH).typed
     assert typed == {"comput": "Computing", "bake": "Baking", "bread": "bread"}
 
 
 def test_in_a_plain_text_no_sign_asks_for_anything() -> None:
-    """Queries of a file are prose."""
     parsed = parse_plain('a "quoted phrase" -draft comput*', ENGLISH)
     assert parsed == ParsedQuery(("quot", "phrase", "draft", "comput"))
 
 
 @given(texts)
 def test_any_text_is_a_query(text: str) -> None:
-    """No text raises, and every token comes from the one tokeniser."""
     parsed = parse_query(text, ENGLISH)
     known = set(ENGLISH.tokens(text))
     demands = parsed.phrases + parsed.excluded
@@ -196,14 +187,12 @@ def test_any_text_is_a_query(text: str) -> None:
 
 @given(texts)
 def test_text_without_signs_is_only_tokenised(text: str) -> None:
-    """Without a quote, a star or a minus nothing is asked for but all tokens, in order."""
     plain = text.translate(dict.fromkeys(map(ord, '"“”„«»-*'), " "))
     assert parse_query(plain, ENGLISH) == ParsedQuery(tuple(ENGLISH.tokens(plain)))
 
 
 @given(st.lists(st.sampled_from(["sea", "blue whales", "-ship", '"a deep sea"', "日本"])))
 def test_pieces_add_up(pieces: list[str]) -> None:
-    """A query of several parts asks for what the parts ask for."""
     parsed = parse_query(" ".join(pieces), ENGLISH)
     parts = [parse_query(piece, ENGLISH) for piece in pieces]
     assert parsed.tokens == sum((part.tokens for part in parts), ())
@@ -212,7 +201,6 @@ def test_pieces_add_up(pieces: list[str]) -> None:
 
 
 def test_the_language_is_the_tokenisers() -> None:
-    """Words are cut and stemmed as the library's own are."""
     french = Tokeniser(TokeniserSettings.for_language("french"))
     assert parse_query("“les chevaux” -l’école", french) == ParsedQuery(
         ("cheval",), (Phrase(("cheval",), "les chevaux"),), (Phrase(("écol",)),)
@@ -227,8 +215,6 @@ def test_the_language_is_the_tokenisers() -> None:
     ],
 )
 def test_a_megabyte_of_signs_takes_no_more_than_linear_time(sign: str) -> None:
-    """However the signs are arranged, a long text is read once."""
-
     def seconds(size: int) -> float:
         text = (sign * size)[:size]
         start = time.process_time()

@@ -60,7 +60,6 @@ def _hit(library: Path, text: str, name: str = "book", **options: Any) -> Hit:
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_a_long_document_shows_its_best_pages(book: Path, by: str) -> None:
-    """It is one hit, with one to three passages, each with its page and where it stands."""
     hit = _hit(book, "harbour ship", by=by)
     assert hit.snippet is hit.passages[0]
     assert hit.passages[0].page == "3"
@@ -77,7 +76,6 @@ def test_a_long_document_shows_its_best_pages(book: Path, by: str) -> None:
 
 
 def test_the_scores_and_the_explanation_are_of_the_best_passage(book: Path) -> None:
-    """The shares add up to the cosine that is shown, and the words are those of the page."""
     hit = _hit(book, "harbour ship", explain=True)
     why = hit.explanation
     assert why is not None
@@ -87,14 +85,12 @@ def test_the_scores_and_the_explanation_are_of_the_best_passage(book: Path) -> N
 
 
 def test_what_is_quoted_is_shown_first(book: Path) -> None:
-    """The page with a phrase is shown, though another has more of its words."""
     hit = _hit(book, '"pilot knows the harbour" ship anchor')
     assert hit.passages[0].page == "7"
     assert "pilot knows the harbour" in hit.passages[0].text
 
 
 def test_a_short_document_shows_under_which_heading(book: Path) -> None:
-    """The heading is the last before the first word that is marked."""
     hit = _hit(book, "quadrant", "note")
     (passage,) = hit.passages
     assert passage.section is not None
@@ -103,7 +99,6 @@ def test_a_short_document_shows_under_which_heading(book: Path) -> None:
 
 
 def test_without_an_index_the_heading_is_shown_too(shelf: Path, put: Callable[..., Any]) -> None:
-    """The full-text table finds whole documents; where the words stand is known all the same."""
     put([_book()], name="book")
     assert _hit(shelf, "pilot knows").passages[0].page == "7"
 
@@ -111,7 +106,6 @@ def test_without_an_index_the_heading_is_shown_too(shelf: Path, put: Callable[..
 def test_words_far_into_a_text_are_shown_without_an_index(
     shelf: Path, put: Callable[..., Any]
 ) -> None:
-    """However long the text before them is, the passage is that with the words, and its page."""
     book = _book()
     far = len(book["text"]) + 2
     filler = "bread flour oven butter sugar\n" * 20_000
@@ -130,7 +124,6 @@ def test_words_far_into_a_text_are_shown_without_an_index(
 
 @pytest.mark.usefixtures("book")
 def test_every_output_has_the_page(cli: Callable[..., Result]) -> None:
-    """Lines, CSV and JSON name it."""
     asked = ("query", "harbour", "ship", "-k", "1", "--by", "lexical")
     (line,) = cli(*asked, "--path", "book").stdout.splitlines()[1:]
     assert "\tpage 3\t" in line
@@ -142,7 +135,6 @@ def test_every_output_has_the_page(cli: Callable[..., Result]) -> None:
 
 
 def test_what_is_said_twice_is_shown_once(shelf: Path, put: Callable[..., Any]) -> None:
-    """Of pages that would show the same words one is shown, and its page is the best one's."""
     same = "The pilot knows the harbour. " + "An anchor holds in sand but not on rock. " * 6
     lines = [("bread flour oven", "sugar cake yeast", "salt recipe bowl")[n % 3] for n in range(60)]
     texts = ["\n".join([f"Page {n}.", *lines, f"Then {n}. {same}", *lines]) for n in range(4)]
@@ -156,7 +148,6 @@ def test_what_is_said_twice_is_shown_once(shelf: Path, put: Callable[..., Any]) 
 
 
 def test_topics_are_named_in_words(book: Path) -> None:
-    """What neither the question nor the hit has is written as other documents write it."""
     hit = _hit(book, "harbour ship", explain=True)
     assert hit.explanation is not None
     named = {term for topic in hit.explanation.topics for term in topic.terms}

@@ -39,7 +39,6 @@ def vector(index: SubspaceIndex, words: str) -> Any:
 def test_the_stretch_of_the_querys_topic_is_shown(
     index: SubspaceIndex, text: str, query: str, shown: str
 ) -> None:
-    """Of a text on two things, the part is shown that lies where the query does."""
     passage = placed_snippet(index, vector(index, query), text, PLAIN, length=80)
     other = {"bread": "ship", "ship": "bread"}[shown]
     assert shown in passage.text
@@ -51,26 +50,22 @@ def test_the_stretch_of_the_querys_topic_is_shown(
 
 @pytest.mark.parametrize("text", ["", "   ", "nothing that is known", "x" * 5000])
 def test_a_text_that_is_nowhere_shows_its_beginning(index: SubspaceIndex, text: str) -> None:
-    """Without a place for any stretch the beginning is shown; nothing breaks."""
     passage = placed_snippet(index, vector(index, "oven"), text, PLAIN, length=40)
     assert passage.text.removesuffix(CUT) == " ".join(text.split())[:40].strip()
 
 
 def test_the_title_is_passed_over(index: SubspaceIndex) -> None:
-    """A title that begins the text is shown beside the passage, not in it."""
     text = f"Of bread {BREAD}"
     passage = placed_snippet(index, vector(index, "oven"), text, PLAIN, title="Of bread", length=50)
     assert "Of bread" not in passage.text
 
 
 def test_only_the_beginning_of_a_long_text_is_placed(index: SubspaceIndex) -> None:
-    """What is nearest far down in a long text is not looked for: placing takes time."""
     long = SEA * MOST_STRETCHES + BREAD
     passage = placed_snippet(index, vector(index, "oven"), long, PLAIN, length=50)
     assert "bread" not in passage.text
 
 
 def test_a_query_without_a_place_shows_the_beginning(index: SubspaceIndex) -> None:
-    """A vector of zeros is near nothing."""
     nowhere = np.zeros(index.vectors.shape[1], np.float32)
     assert placed_snippet(index, nowhere, SEA, PLAIN, length=20).text == f"ship fish wave sea{CUT}"

@@ -92,13 +92,11 @@ def found(answer: Callable[..., Answer]) -> Ask:
 def test_a_quoted_phrase_is_found_as_it_is_written(
     found: Ask, text: str, ids: set[str], by: str
 ) -> None:
-    """Endings and stop words count; case, accents and punctuation do not; ~ compares stems."""
     assert found(text, by) == ids
 
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_a_phrase_of_stop_words_is_found(found: Ask, by: str) -> None:
-    """Words that rank nothing stand in the text all the same."""
     assert found('"to be or not to be"', by) == {"play"}
     assert found('"not to be"', by) == {"play", "bee"}
     assert found('"to be" bread', by) <= {"play", "bee"}
@@ -116,13 +114,11 @@ def test_a_phrase_of_stop_words_is_found(found: Ask, by: str) -> None:
 def test_the_phrase_is_shown_and_marked(
     answer: Callable[..., Answer], text: str, marked: str
 ) -> None:
-    """The passage has the phrase as the document writes it, stop words marked too."""
     passage = answer(text).hits[0].snippet
     assert marked in [passage.text[start:end] for start, end in passage.marks]
 
 
 def test_what_is_nowhere_as_it_is_written_is_said(answer: Callable[..., Answer]) -> None:
-    """No hit, and how to look for stems."""
     none = answer('"accountants"')
     assert none.hits == ()
     assert any('"accountants"~ also matches other word forms' in note for note in none.notes)
@@ -151,7 +147,6 @@ def test_what_is_nowhere_as_it_is_written_is_said(answer: Callable[..., Answer])
     ],
 )
 def test_titles_and_alternatives(found: Ask, text: str, ids: set[str], by: str) -> None:
-    """What must be in the title is; of what stands beside OR at least one thing occurs."""
     if by == "semantic":  # a word may say nothing in so few dimensions
         assert found(text, by) <= ids
     else:
@@ -159,7 +154,6 @@ def test_titles_and_alternatives(found: Ask, text: str, ids: set[str], by: str) 
 
 
 def test_what_no_title_has_is_said(answer: Callable[..., Answer]) -> None:
-    """A note names it as it was typed; so it does alternatives that are nowhere."""
     assert "No title contains “Postgres”" in answer("title:Postgres").notes
     meant = answer("title:postgrse OR (umlaut ledgre)").suggestions
     assert {one.word: one.nearest[:1] for one in meant} == {
@@ -171,7 +165,6 @@ def test_what_no_title_has_is_said(answer: Callable[..., Answer]) -> None:
 
 
 def test_hits_are_sorted_by_date_or_title(put: Callable[..., IngestReport], library: Path) -> None:
-    """The best hits come newest or oldest first, undated ones last; pages follow each other."""
     dates = {"a": "2024-05", "b": "", "c": "2024-05-03", "d": "2023-12-31"}
     put(
         [
@@ -226,12 +219,10 @@ def test_exclusions(found: Ask, text: str, without: set[str]) -> None:
     ],
 )
 def test_a_prefix_stands_for_all_words_that_begin_so(found: Ask, text: str, ids: set[str]) -> None:
-    """Also where the stem is shorter than what was typed."""
     assert found(text, "lexical") == ids
 
 
 def test_a_prefix_of_no_word_is_said(answer: Callable[..., Answer]) -> None:
-    """A prefix that nothing begins with finds nothing, and the note names it."""
     none = answer("xyz*")
     assert none.hits == ()
     assert "No document contains a word starting with “xyz”" in none.notes
@@ -251,13 +242,11 @@ def test_a_prefix_of_no_word_is_said(answer: Callable[..., Answer]) -> None:
 def test_another_spelling_of_accents_finds(
     answer: Callable[..., Answer], text: str, first: str
 ) -> None:
-    """A word that no document has as it was typed is found in its other spellings."""
     hits = answer(text, "lexical").hits
     assert (hits[0].id if hits else "") == first
 
 
 def test_the_exact_spelling_ranks_first(put: Callable[..., IngestReport], library: Path) -> None:
-    """With an index, other spellings are found too, and count half."""
     texts = {
         "Muller": "bakes bread",
         "Müller": "bakes bread",
@@ -278,7 +267,6 @@ def test_the_exact_spelling_ranks_first(put: Callable[..., IngestReport], librar
 def test_a_word_that_no_document_has_is_answered_with_the_nearest(
     answer: Callable[..., Answer], typed: str, meant: str
 ) -> None:
-    """The note and the field tell the word as documents write it, not its stem."""
     told = answer(typed)
     assert told.suggestions[0].word == typed
     assert told.suggestions[0].nearest[0] == meant
@@ -286,7 +274,6 @@ def test_a_word_that_no_document_has_is_answered_with_the_nearest(
 
 
 def test_a_word_like_no_other_has_no_suggestion(answer: Callable[..., Answer]) -> None:
-    """Where nothing is near, only the word is told."""
     told = answer("xylophonist")
     assert told.suggestions[0].nearest == ()
     assert any("“xylophonist”" in note and "mean" not in note for note in told.notes)
@@ -295,7 +282,6 @@ def test_a_word_like_no_other_has_no_suggestion(answer: Callable[..., Answer]) -
 def test_the_texts_that_are_read_are_bounded(
     answer: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where too many may have a phrase, those that its words rank first are read."""
     monkeypatch.setattr(search_query, "MOST_READ", 1)
     told = answer('"account"')
     assert [hit.id for hit in told.hits] == ["bank"]
@@ -307,7 +293,6 @@ def test_the_texts_that_are_read_are_bounded(
 def test_a_prefix_stands_for_so_many_words_at_most(
     put: Callable[..., IngestReport], library: Path
 ) -> None:
-    """The commonest are taken, and the note says how many there were."""
     words = " ".join(f"word{number}" for number in range(120))
     texts = [words, "word7 word8 bread", "bread oven", "ship sea", "sea wave ship"]
     put([{"text": text} for text in texts])
@@ -317,7 +302,6 @@ def test_a_prefix_stands_for_so_many_words_at_most(
 
 
 def test_a_batch_takes_other_spellings_but_no_signs(shop: Path) -> None:
-    """Queries of a file are prose: their words are found as those of one query are."""
     options = SearchOptions(by="lexical")
     with Library(shop) as library:
         asked = [("1", "broemmelmeier"), ("2", '"accountant"')]
@@ -327,7 +311,6 @@ def test_a_batch_takes_other_spellings_but_no_signs(shop: Path) -> None:
 
 
 def test_explanations_add_up_for_expanded_words(shop: Path) -> None:
-    """The cosine that is explained is that of the hit, prefixes and spellings included."""
     query = "comput* broemmelmeier bread"
     hits = _search(shop, query, SearchOptions(explain=True)).hits
     explained = [hit for hit in hits if hit.explanation is not None]

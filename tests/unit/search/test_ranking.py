@@ -11,7 +11,6 @@ few_values = st.lists(st.sampled_from([0.0, 0.5, 0.5000001, 1.0]), max_size=12)
 
 @given(few_values, st.integers(0, 14), st.data())
 def test_the_best_in_order(values: list[float], count: int, data: st.DataObject) -> None:
-    """It is a whole sort by score to six decimals, then by id from the end, cut to the count."""
     scores = np.array(values, np.float32)
     ids = [f"d{number}" for number in data.draw(st.permutations(range(len(values))))]
     among = sorted(
@@ -24,19 +23,16 @@ def test_the_best_in_order(values: list[float], count: int, data: st.DataObject)
 
 
 def test_more_than_there_are() -> None:
-    """All places come, and none for a count of 0."""
     scores = np.array([1, 3, 2], np.float32)
     assert best(scores, 99, np.asarray).tolist() == [1, 2, 0]
     assert best(scores, 0, np.asarray).tolist() == []
 
 
 def test_ids_are_asked_only_of_ties() -> None:
-    """Without equal scores nobody is asked for ids."""
     assert best(np.array([1, 2], np.float32), 2, lambda _: 1 / 0).tolist() == [1, 0]  # type: ignore[arg-type,return-value]
 
 
 def test_ranks_and_rounding() -> None:
-    """A rank is one more than the number of better scores; scores have six decimals, never -0."""
     scores = np.array([0.9, 0.5, 0.5, 0.1], np.float32)
     assert [rank_of(scores, float(score)) for score in scores] == [1, 2, 2, 4]
     assert rank_of(scores[[1, 3]], float(scores[3])) == 2
@@ -44,7 +40,6 @@ def test_ranks_and_rounding() -> None:
 
 
 def test_nearly_the_same() -> None:
-    """Two documents are alike from a cosine of .98; with nothing shown, none is."""
     one = np.array([1, 0], np.float32)
     assert is_near(one, np.array([[0, 1], [0.99, 0.141]], np.float32))
     assert not is_near(one, np.array([[0.97, 0.243]], np.float32))

@@ -52,7 +52,6 @@ def ids(library: Path, text: str, **options: object) -> list[str]:
 
 @pytest.mark.parametrize("by", WAYS)
 def test_each_way_finds_by_topic(notes: Path, by: str) -> None:
-    """The best two hits for bread are the notes with the word, and each leg shows its scores."""
     answer = run_search(notes, "bread", SearchOptions(by=by, k=2))
     assert all(hit.labels == ("kitchen",) for hit in answer.hits)
     if by != "semantic":
@@ -67,8 +66,6 @@ def test_each_way_finds_by_topic(notes: Path, by: str) -> None:
 
 
 def test_filters_that_leave_nothing_are_named(notes: Path) -> None:
-    """Where a filter alone leaves no document it is named, else all of them; else nothing is."""
-
     def said(**conditions: Any) -> str:
         where = Filter(**conditions)
         return " ".join(run_search(notes, "bread", SearchOptions(where=where)).notes)
@@ -80,7 +77,6 @@ def test_filters_that_leave_nothing_are_named(notes: Path) -> None:
 
 
 def test_hits_without_the_word(notes: Path) -> None:
-    """Hybrid goes on after the words end, semantic too, while places are near; lexical does not."""
     for by in ("hybrid", "semantic"):
         assert sorted(ids(notes, "bread", by=by)) == [
             "kitchen/bread.txt",
@@ -92,15 +88,12 @@ def test_hits_without_the_word(notes: Path) -> None:
 
 @pytest.mark.parametrize("by", WAYS)
 def test_no_hit_without_evidence(notes: Path, by: str) -> None:
-    """Documents without a word of the query, and far from it, are no answer, whatever -k is."""
     sea = Filter(labels=("sea",))
     assert ids(notes, "butter flour", by=by, where=sea, k=100) == []
     assert ids(notes, "butter ship", by=by, where=sea, k=100)
 
 
 def test_the_weight_of_the_subspace_is_given(notes: Path) -> None:
-    """Another weight gives other scores, to a query and to a batch; the safe one is the default."""
-
     def scores(weight: float | None) -> list[float]:
         options = SearchOptions(semantic_weight=weight)
         ((_, run),) = run_batch(notes, [("1", "bread")], options)
@@ -119,7 +112,6 @@ def test_the_weight_of_the_subspace_is_given(notes: Path) -> None:
 @pytest.mark.parametrize("by", WAYS)
 @pytest.mark.parametrize("text", ["", "the of", "zzzqqq", "-bread", '"', "\0", "🎂"])
 def test_nothing_to_look_for(notes: Path, by: str, text: str) -> None:
-    """Without a word that any document has there is no hit, and a note says why."""
     answer = run_search(notes, text, SearchOptions(by=by))
     assert answer.hits == ()
     assert answer.notes
@@ -127,7 +119,6 @@ def test_nothing_to_look_for(notes: Path, by: str, text: str) -> None:
 
 @pytest.mark.parametrize("by", WAYS)
 def test_counts_and_offsets(notes: Path, by: str) -> None:
-    """No hits for 0, all for more than there are; an offset passes over the best."""
     every = ids(notes, "ship storm", by=by, k=100)
     assert ids(notes, "ship storm", by=by, k=0) == []
     assert ids(notes, "ship storm", by=by, k=2, offset=1) == every[1:3]
@@ -137,7 +128,6 @@ def test_counts_and_offsets(notes: Path, by: str) -> None:
 
 @pytest.mark.parametrize("by", WAYS)
 def test_filters_come_before_ranking(notes: Path, by: str) -> None:
-    """As many as there are of a label come, however far down the ranking they are."""
     where = Filter(labels=("kitchen",))
     assert (
         ids(notes, "bread ship storm", by=by, k=2, where=where)
@@ -149,7 +139,6 @@ def test_filters_come_before_ranking(notes: Path, by: str) -> None:
 
 
 def test_near_duplicates_and_least_scores(notes: Path) -> None:
-    """One of two equal notes is shown, and none below the least score."""
     assert set(ids(notes, "lighthouse", k=7)) == {"sea/lamp.txt", "sea/copy.txt"}
     assert len(ids(notes, "lighthouse", collapse=True, k=7)) == 1
     scores = [hit.score for hit in run_search(notes, "ship").hits]
@@ -157,7 +146,6 @@ def test_near_duplicates_and_least_scores(notes: Path) -> None:
 
 
 def test_options_that_cannot_work(notes: Path) -> None:
-    """Unknown ways, labels, numbers and indexes are refused, naming the nearest."""
     for options, words in (
         (SearchOptions(by="hybird"), "hybrid"),
         (SearchOptions(where=Filter(labels=("kitchn",))), "kitchen"),
@@ -173,7 +161,6 @@ def test_options_that_cannot_work(notes: Path) -> None:
 def test_no_index_yet(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., object]
 ) -> None:
-    """Words alone answer, and the note says what to type."""
     ingest(folder(NOTES))
     answer = run_search(library, "bread")
     assert [hit.id for hit in answer.hits] == ["kitchen/bread.txt", "kitchen/soup.txt"]
@@ -184,7 +171,6 @@ def test_no_index_yet(
 
 @pytest.mark.parametrize("name", ["vectors", "posting_counts", "loadings"])
 def test_a_flipped_byte_never_answers(notes: Path, name: str) -> None:
-    """Damage is noticed, though the index was verified and its times are put back."""
     run_search(notes, "bread")
     (path,) = index_folder(notes).glob(f"*/{name}.npy")
     facts = path.stat()
@@ -199,13 +185,11 @@ def test_a_flipped_byte_never_answers(notes: Path, name: str) -> None:
 
 
 def test_an_index_folder_that_is_gone(notes: Path) -> None:
-    """Words alone answer."""
     shutil.rmtree(index_folder(notes))
     assert run_search(notes, "bread").by == "lexical"
 
 
 def test_documents_that_changed_or_went(notes: Path, sql: Callable[..., object]) -> None:
-    """What is no longer as it was indexed is not shown; the next take its place."""
     sql("UPDATE documents SET content_hash = x'00' WHERE external_id = 'kitchen/bread.txt'")
     answer = run_search(notes, "bread", SearchOptions(k=2))
     assert answer.hits[0].id == "kitchen/soup.txt"
@@ -222,7 +206,6 @@ def test_documents_that_changed_or_went(notes: Path, sql: Callable[..., object])
 def test_an_open_library_sees_a_new_index(
     notes: Path, folder: Callable[..., Path], ingest: Callable[..., object]
 ) -> None:
-    """What is taken in while it is open is found, a new word too."""
     with lpisearch.open(notes) as opened:
         assert not opened.search("walrus", by="lexical").hits
         ingest(folder(NOTES | {"sea/walrus.txt": "A walrus near the ship."}))
@@ -231,7 +214,6 @@ def test_an_open_library_sees_a_new_index(
 
 @pytest.mark.parametrize("by", WAYS)
 def test_a_batch_answers_as_one_by_one(notes: Path, by: str) -> None:
-    """Ids, order and scores are those of single queries; a run goes on without evidence."""
     texts = ["bread", "ship storm", "zzz", "", "oven butter ship"]
     options = SearchOptions(by=by)
     runs = dict(run_batch(notes, [(text, text) for text in texts], options))
@@ -244,7 +226,6 @@ def test_a_batch_answers_as_one_by_one(notes: Path, by: str) -> None:
 
 
 def test_queries_of_a_batch_are_prose(notes: Path) -> None:
-    """Quotes and minus signs in them ask for nothing."""
     runs = dict(run_batch(notes, [("1", '"ship" -bread'), ("2", "ship bread")]))
     assert runs["1"] == runs["2"]
 
@@ -264,7 +245,6 @@ def test_similar_documents(notes: Path, tmp_path: Path) -> None:
 
 
 def test_feedback_moves_the_query(notes: Path) -> None:
-    """A wanted document brings its like to the top, an unwanted one sends its like down."""
     found = [h.id for h in run_feedback(notes, "bake", ["sea/lamp.txt"], []).hits]
     assert "sea/copy.txt" in found
     assert "sea/copy.txt" not in [h.id for h in run_search(notes, "bake").hits]
@@ -289,7 +269,6 @@ def test_from_python(notes: Path) -> None:
 
 
 def test_a_query_imports_no_heavy_library(notes: Path) -> None:
-    """SciPy, scikit-learn, Alembic and SQLAlchemy's mapper stay out of the way of a query."""
     code = (
         "import sys, lpisearch; "
         f"assert lpisearch.open({str(notes)!r}).search('bread').hits; "
@@ -299,7 +278,6 @@ def test_a_query_imports_no_heavy_library(notes: Path) -> None:
 
 
 def test_a_word_that_the_map_does_not_know_keeps_its_say(notes: Path) -> None:
-    """Of two words the one without a column is not outvoted by the place of the other."""
     index = open_index(notes)
     columns = np.array(index.postings.lexicon_columns)
     columns[index.postings.find("salt")] = -1

@@ -32,7 +32,6 @@ def opened(index_shelf: Callable[..., Path]) -> Iterator[lpisearch.Library]:
     by=st.sampled_from(["hybrid", "semantic", "lexical"]),
 )
 def test_any_text_is_a_query(opened: lpisearch.Library, text: str, by: str) -> None:
-    """Whatever is asked, there are at most k hits, best first, with finite scores."""
     hits = opened.search(text, by=by, k=4).hits
     assert len(hits) <= 4
     scores = [hit.score for hit in hits]
@@ -42,7 +41,6 @@ def test_any_text_is_a_query(opened: lpisearch.Library, text: str, by: str) -> N
 
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_a_megabyte_is_a_query(opened: lpisearch.Library, by: str) -> None:
-    """A very long text is answered as any other."""
     text = "ship harbour " * 80_000
     assert len(text) > 1_000_000
     assert len(opened.search(text, by=by, k=3).hits) == 3
@@ -50,7 +48,6 @@ def test_a_megabyte_is_a_query(opened: lpisearch.Library, by: str) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_megabyte_without_an_index(library: Path, sql: Callable[..., list[Any]]) -> None:
-    """The full-text index of SQLite takes as many words."""
     assert sql("SELECT count(*) FROM documents")[0][0] > 0
     text = " ".join(f"ship w{number}" for number in range(60_000))
     assert run_search(library, text, SearchOptions(k=3)).by == "lexical"

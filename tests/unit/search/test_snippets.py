@@ -51,7 +51,6 @@ def weight_of(passage: Passage, weights: dict[str, float]) -> float:
 
 
 def test_stemmed_forms_are_marked() -> None:
-    """A word is marked where its stem is wanted, however it is written."""
     text = FILLER * 20 + "She bakes bread. He BAKED it." + FILLER * 20
     passage = snippet(text, ENGLISH, wanted("baking"))
     assert marked(passage) == ["bakes", "BAKED"]
@@ -60,7 +59,6 @@ def test_stemmed_forms_are_marked() -> None:
 
 
 def test_distinct_words_outweigh_repeats() -> None:
-    """A window with two words is better than one that has the same word many times."""
     text = f"{'bread ' * 30}{FILLER * 20} bread from the deep sea {FILLER * 20}"
     assert marked(snippet(text, ENGLISH, wanted("bread sea"))) == ["bread", "sea"]
 
@@ -73,7 +71,6 @@ def test_weights_decide() -> None:
 
 
 def test_words_far_apart_are_no_window() -> None:
-    """Words that stand near each other are found behind a place where they nearly do."""
     nearly = f"bread {FILLER * 8} sea "
     text = f"{nearly}{FILLER * 20}{nearly}{FILLER * 20} bread and sea {FILLER * 20}"
     assert marked(snippet(text, ENGLISH, wanted("bread sea"))) == ["bread", "sea"]
@@ -81,7 +78,6 @@ def test_words_far_apart_are_no_window() -> None:
 
 @pytest.mark.parametrize("shift", range(0, 280, 20))
 def test_a_window_is_found_wherever_it_lies(shift: int) -> None:
-    """Where a text is cut to look through it makes no difference."""
     decoys = f"bread {FILLER * 15}" * 12
     text = f"{decoys}{'filler ' * (shift // 7)} bread {FILLER * 4} sea {FILLER * 20}"
     assert marked(snippet(text, ENGLISH, wanted("bread sea"))) == ["bread", "sea"]
@@ -95,31 +91,26 @@ def test_equal_windows() -> None:
 
 @pytest.mark.parametrize("weights", [{}, {"sea": 1.0}, {"filler": 0.0, "plain": -1.0}])
 def test_the_beginning_where_nothing_is_wanted(weights: dict[str, float]) -> None:
-    """Without a wanted word the text is shown from its beginning, cut after a word."""
     passage = snippet(FILLER * 20, ENGLISH, weights, length=40)
     assert (passage.text, passage.marks) == ("plain filler stands here and there.…", ())
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "short"])
 def test_short_texts_are_whole(text: str) -> None:
-    """A text that fits is not cut."""
     assert snippet(text, ENGLISH, {}).text == text.strip()
 
 
 def test_white_space_is_folded() -> None:
-    """A passage is one line, and marks stand in the line."""
     passage = snippet("deep\r\n\r\n   blue\u2028\tsea", ENGLISH, wanted("sea"))
     assert passage == Passage("deep blue sea", ((10, 13),), 0, 20)
 
 
 def test_a_passage_begins_with_its_sentence() -> None:
-    """Where the sentence begins near the words, so does the passage."""
     text = f"{FILLER * 9}Far out in the sea there are fish. {FILLER * 9}"
     assert snippet(text, ENGLISH, wanted("fish")).text.startswith("…Far out in the sea")
 
 
 def test_words_are_not_cut() -> None:
-    """A passage begins and ends between words."""
     text = "alpha beta gamma delta epsilon " * 10 + "sea " + "alpha beta gamma delta epsilon " * 10
     for length in range(5, 120):
         passage = snippet(text, ENGLISH, wanted("sea"), length=length)
@@ -140,12 +131,10 @@ def test_words_are_not_cut() -> None:
     ],
 )
 def test_the_title_is_not_shown_twice(text: str, title: str, shown: str) -> None:
-    """A beginning that repeats the title is passed over if there is something else to show."""
     assert snippet(text, ENGLISH, {}, title=title).text == shown
 
 
 def test_only_the_strongest_are_marked() -> None:
-    """Where so many words are wanted that all would be marked, only the strongest are."""
     weights = {"deep": 1.0, "sea": 3.0, "fish": 2.0}
     passage = snippet("deep sea fish in the sea", ENGLISH, weights, most_marked=2)
     assert marked(passage) == ["sea", "fish", "sea"]
@@ -153,7 +142,6 @@ def test_only_the_strongest_are_marked() -> None:
 
 
 def test_scripts_without_spaces() -> None:
-    """Pairs of characters that overlap are one mark, and a text without spaces is cut anyhow."""
     tokeniser = Tokeniser(TokeniserSettings.for_language("none"))
     passage = snippet(
         "漢字" * 2000 + "東京都" + "漢字" * 2000, tokeniser, {"東京": 1.0, "京都": 1.0}
@@ -163,7 +151,6 @@ def test_scripts_without_spaces() -> None:
 
 
 def test_a_long_text_is_looked_at_in_part() -> None:
-    """What stands beyond the stated number of characters is not found, and takes no time."""
     beginning = (FILLER * MOST_CHARACTERS)[: MOST_CHARACTERS - 100]
     near, far = f"{beginning} sea ", f"{beginning}{FILLER * 10} sea "
     assert marked(snippet(near + FILLER, ENGLISH, wanted("sea"))) == ["sea"]
@@ -183,7 +170,6 @@ def test_a_long_text_is_looked_at_in_part() -> None:
     texts, st.sets(st.sampled_from(["bread", "bake", "deep", "agent", "東京"])), st.integers(1, 90)
 )
 def test_what_a_passage_is(text: str, tokens: set[str], length: int) -> None:
-    """A passage is a part of the text, on one line, of the length asked; marks are wanted words."""
     passage = snippet(text, ENGLISH, dict.fromkeys(tokens, 1.0), length=length)
     folded = " ".join(text.split())
     bare = passage.text.removeprefix(CUT) if not folded.startswith(passage.text) else passage.text
@@ -203,14 +189,12 @@ def test_what_a_passage_is(text: str, tokens: set[str], length: int) -> None:
     st.integers(70, 200),
 )
 def test_the_best_window_is_found(text: str, weights: dict[str, float], length: int) -> None:
-    """In a text of few stretches, no window weighs more than the one that is shown."""
     passage = snippet(text, ENGLISH, weights, length=length)
     assert weight_of(passage, weights) >= best_weight(text, weights, length) - 1e-9
 
 
 @given(texts, st.integers(1, 60), st.sampled_from(["", "bread", "deep sea"]))
 def test_a_passage_says_where_it_stands(text: str, length: int, title: str) -> None:
-    """Its offsets are those of what it shows, in the text as it was given."""
     passage = snippet(text, ENGLISH, wanted(text[:20]), length=length, title=title)
     shown = passage.text.removeprefix(CUT).removesuffix(CUT)
     there = text[passage.start : passage.end]

@@ -36,7 +36,6 @@ def test_planted_topics(indexed: Path) -> None:
 
 
 def test_terms_are_words_of_the_topic(indexed: Path, records: list[dict[str, Any]]) -> None:
-    """The terms of a topic are written as in its documents, and are not those common to all."""
     words = {
         label: {
             word for each in records if each["labels"] == [label] for word in each["text"].split()
@@ -50,7 +49,6 @@ def test_terms_are_words_of_the_topic(indexed: Path, records: list[dict[str, Any
 
 
 def test_the_sample_corpus(sample: Path) -> None:
-    """Its eight subjects are found by themselves, mostly pure."""
     report = find_topics(sample)
     assert report.chosen
     assert len(report.topics) == 8
@@ -66,7 +64,6 @@ def test_the_sample_corpus(sample: Path) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_terms_are_readable(library: Path) -> None:
-    """Terms are words that stand in a document, not their stems; some would differ."""
     terms = {term for topic in find_topics(library).topics for term in topic.terms}
     assert terms & {"bicycle", "bicycles", "locomotive", "locomotives"}
     assert not terms & {"bicycl", "locomot", "telescop"}
@@ -84,7 +81,6 @@ def test_any_method(library: Path, method: str) -> None:
 
 
 def test_typical_documents_come_nearest_first(indexed: Path) -> None:
-    """As many as asked for are given, in the order of their cosines."""
     for topic in find_topics(indexed, TopicOptions(4, documents=5)).topics:
         cosines = [document.cosine for document in topic.documents]
         assert len(cosines) == 5
@@ -93,14 +89,12 @@ def test_typical_documents_come_nearest_first(indexed: Path) -> None:
 
 
 def test_the_same_seed(indexed: Path) -> None:
-    """Two runs give the same report."""
     assert find_topics(indexed, TopicOptions(7, seed=5)) == find_topics(
         indexed, TopicOptions(7, seed=5)
     )
 
 
 def test_nothing_but_numbers(indexed: Path) -> None:
-    """Neither terms nor documents are needed."""
     report = find_topics(indexed, TopicOptions(2, terms=0, documents=0))
     assert not any(topic.terms or topic.documents for topic in report.topics)
 
@@ -108,7 +102,6 @@ def test_nothing_but_numbers(indexed: Path) -> None:
 def test_documents_without_known_words(
     put: Callable[..., IngestReport], records: list[dict[str, Any]], library: Path
 ) -> None:
-    """They are counted, and are in no topic."""
     put([*records, {"id": "empty", "text": "!?", "labels": ["x"]}, {"id": "stop", "text": "the"}])
     build_index(library, IndexOptions())
     report = find_topics(library, TopicOptions(4))
@@ -131,7 +124,6 @@ def test_without_labels(
 def test_documents_with_several_labels(
     put: Callable[..., IngestReport], records: list[dict[str, Any]], library: Path
 ) -> None:
-    """A topic's documents have each of their labels; those with several are not compared."""
     put([each | {"labels": [*each["labels"], "all"]} for each in records])
     build_index(library, IndexOptions())
     report = find_topics(library, TopicOptions(4))
@@ -141,7 +133,6 @@ def test_documents_with_several_labels(
 
 
 def test_documents_deleted_since(indexed: Path) -> None:
-    """A typical document that is gone is not shown."""
     before = find_topics(indexed, TopicOptions(4))
     gone = before.topics[0].documents[0].id
     lpisearch.open(indexed).delete(gone)
@@ -152,7 +143,6 @@ def test_documents_deleted_since(indexed: Path) -> None:
 
 
 def test_a_handful_of_documents(put: Callable[..., IngestReport], library: Path) -> None:
-    """A very small library has topics too."""
     texts = ("ship sea wave", "ship sea sail", "bread oven", "bread oven flour")
     put([{"id": str(number), "text": text} for number, text in enumerate(texts)])
     build_index(library, IndexOptions(method="lsi"))
@@ -181,13 +171,11 @@ def test_equal_documents(put: Callable[..., IngestReport], library: Path) -> Non
     ],
 )
 def test_options_that_cannot_work(indexed: Path, options: TopicOptions, message: str) -> None:
-    """They are refused, with the limit."""
     with pytest.raises(BadOption, match=message):
         find_topics(indexed, options)
 
 
 def test_as_many_topics_as_documents(indexed: Path) -> None:
-    """The largest number that is possible works."""
     assert len(find_topics(indexed, TopicOptions(40)).topics) == 40
 
 

@@ -36,13 +36,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
 
 def test_without_files_nothing_is_set(library: Path) -> None:
-    """Nothing is read, and nothing is made, where nobody has set anything."""
     assert read_preferences(library).values == {}
     assert not own_file().parent.exists()
 
 
 def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Path) -> None:
-    """A value beside the library goes before the person's own; each says where it is from."""
     mine = own('k = 20\nby = "lexical"\n\n[index]\n# few\ndims = 50\nalpha = "auto"\n')
     beside = file_beside(library)
     beside.write_text('by = "semantic"\nindex.dims = 60\n')
@@ -62,7 +60,6 @@ def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Pat
 
 
 def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
-    """What is excluded by either file is excluded."""
     own('exclude = ["*.log"]')
     file_beside(library).write_text('exclude = ["drafts/"]')
     assert read_preferences(library).all_of("exclude") == ["*.log", "drafts/"]
@@ -91,7 +88,6 @@ def test_lists_are_added_up(own: Callable[[str], Path], library: Path) -> None:
     ],
 )
 def test_what_means_nothing_is_named(own: Callable[[str], Path], text: str, says: str) -> None:
-    """A wrong key or value is an error with the file, the line, and what to do."""
     file = own(text)
     with pytest.raises(BadPreference) as caught:
         read_preferences()
@@ -102,7 +98,6 @@ def test_what_means_nothing_is_named(own: Callable[[str], Path], text: str, says
 
 
 def test_files_that_cannot_be_read(own: Callable[[str], Path]) -> None:
-    """A file in another encoding, or a folder in its place, is a stated error."""
     file = own("")
     file.write_bytes(b'by = "\xe9"')
     with pytest.raises(BadPreference, match="not valid UTF-8"):
@@ -115,7 +110,6 @@ def test_files_that_cannot_be_read(own: Callable[[str], Path]) -> None:
 
 @pytest.mark.parametrize("text", ['opener = "sh -c"', 'library = "/elsewhere.db"'])
 def test_a_library_names_no_command(library: Path, text: str) -> None:
-    """What came with somebody's library starts no program and leads nowhere else."""
     file_beside(library).write_text(text)
     with pytest.raises(BadPreference, match="is a user setting"):
         read_preferences(library)
@@ -124,7 +118,6 @@ def test_a_library_names_no_command(library: Path, text: str) -> None:
 def test_a_default_library(
     own: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds in any folder, but for one with a library of its own; the environment goes first."""
     folder = tmp_path / "empty"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -141,7 +134,6 @@ def test_a_default_library(
 
 
 def test_setting_and_unsetting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is set is read again; comments and other values stay as they are."""
     monkeypatch.chdir(tmp_path)
     file = own_file()
     assert set_preference(file, "k", ["20"]) == 20
@@ -176,20 +168,17 @@ def test_setting_and_unsetting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     [("kk", ["3"]), ("k", ["ten"]), ("k", ["1", "2"]), ("by", ["magic"]), ("index.alpha", ["inf"])],
 )
 def test_what_cannot_be_set(key: str, words: list[str]) -> None:
-    """A wrong key or value leaves no file."""
     with pytest.raises(BadOption):
         set_preference(own_file(), key, words)
     assert not own_file().exists()
 
 
 def test_what_is_not_for_a_library_is_not_set_beside_it(library: Path) -> None:
-    """Setting is as strict as reading."""
     with pytest.raises(BadOption, match="is a user setting"):
         set_preference(file_beside(library), "opener", ["okular"], own=False)
 
 
 def test_a_linked_file_stays_linked(tmp_path: Path) -> None:
-    """Who keeps settings elsewhere, behind a link, finds them written there."""
     kept = tmp_path / "kept.toml"
     kept.write_text("k = 3\n")
     own_file().parent.mkdir(parents=True)
@@ -200,12 +189,10 @@ def test_a_linked_file_stays_linked(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    """It is a stated error."""
     (tmp_path / "config").write_text("a file in the way")
     with pytest.raises(PreferencesUnwritable, match="Cannot write the settings"):
         set_preference(own_file(), "k", ["3"])
 
 
 def test_every_key_says_what_it_is() -> None:
-    """Each has a help, and a default that it could have."""
     assert all(known.help for known in KEYS.values())

@@ -35,7 +35,6 @@ LONG = 100_000
     ],
 )
 def test_what_a_pattern_means(pattern: str, meant: list[str], others: list[str]) -> None:
-    """A folder means all below it; signs of a pattern mean what they do in SQLite."""
     glob = glob_of(pattern)
     assert [path for path in meant if not glob.matches(path)] == []
     assert [path for path in others if glob.matches(path)] == []
@@ -48,7 +47,6 @@ def test_what_a_pattern_means(pattern: str, meant: list[str], others: list[str])
     st.text("abc-]", max_size=9),
 )
 def test_globs_are_those_of_sqlite(before: str, some: str, after: str, path: str) -> None:
-    """Where no slash is about, SQLite's GLOB gives the same."""
     pattern = before + some + after
     with closing(sqlite3.connect(":memory:")) as connection:
         wanted = connection.execute("SELECT ? GLOB ?", (path, pattern)).fetchone()[0]
@@ -65,6 +63,5 @@ def test_globs_are_those_of_sqlite(before: str, some: str, after: str, path: str
     ids=lambda pattern: f"{pattern[:6]}…{pattern[-1]}",
 )
 def test_hostile_patterns_end(pattern: str) -> None:
-    """However a pattern is made, it is compared in time that does not explode."""
     paths = ["a" * 4000, "a" * 1000, "/home/ann/notes/a.txt", ""]
     assert [glob_of(pattern).matches(path) for path in paths] == [pattern == "*" * LONG] * 4

@@ -32,13 +32,11 @@ def _lowered(texts: list[str]) -> dict[str, float]:
 
 
 def test_navigation_lines_count_next_to_nothing() -> None:
-    """Words that stand at the edges of all documents and nowhere else have no weight."""
     texts = [f"prev up {body} next home" for body in _bodies(60)]
     assert _lowered(texts) == {"prev": 0, "up": 0, "next": 0, "home": 0}
 
 
 def test_a_word_keeps_what_it_has_elsewhere() -> None:
-    """The factor is the share of the occurrences that are not at an edge."""
     inside = [" ".join([*body.split()[:100], "next", *body.split()[100:]]) for body in _bodies(20)]
     lowered = _lowered([f"next {body} home" for body in _bodies(60)] + inside)
     assert lowered["home"] == 0
@@ -46,23 +44,19 @@ def test_a_word_keeps_what_it_has_elsewhere() -> None:
 
 
 def test_words_of_the_text_keep_their_weight() -> None:
-    """Nothing changes where documents have no lines in common."""
     assert _lowered(_bodies(200)) == {}
 
 
 def test_few_documents_have_no_boilerplate() -> None:
-    """Words at the edges of fewer documents than the rule asks for may be a topic."""
     texts = [f"prev {body} home" for body in _bodies(LEAST_DOCUMENTS - 1)]
     assert _lowered(texts) == {}
 
 
 def test_short_documents_are_all_edge() -> None:
-    """In documents of a few dozen words nothing tells an edge from the rest."""
     assert _lowered([f"prev {body} home" for body in _bodies(100, length=100)]) == {}
 
 
 def test_the_lines_come_after_the_title() -> None:
-    """A title is stored twice before the text; the edge begins behind it."""
     bodies = _bodies(60)
     titles = [" ".join(body.split()[50:62]) for body in bodies]
     texts = [f"{title} {title} prev {body}" for title, body in zip(titles, bodies, strict=True)]
@@ -70,7 +64,6 @@ def test_the_lines_come_after_the_title() -> None:
 
 
 def test_navigation_leads_no_topic(put: Callable[..., IngestReport], library: Path) -> None:
-    """In a library of a manual and of letters, no topic is named after the manual's lines."""
     from lpisearch.index.build import build_index
     from lpisearch.options import IndexOptions, TopicOptions
     from tests.searching import find_topics

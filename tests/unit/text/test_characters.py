@@ -22,7 +22,6 @@ from lpisearch.text.characters import WrittenPhrase, fold, folded_spellings, has
     ],
 )
 def test_accents_go_and_letters_stay(text: str, folded: str) -> None:
-    """What a keyboard lacks is left out; marks that make another letter are kept."""
     assert fold(text) == folded
 
 
@@ -36,13 +35,11 @@ def test_accents_go_and_letters_stay(text: str, folded: str) -> None:
     ],
 )
 def test_umlauts_have_two_spellings(word: str, spellings: tuple[str, ...]) -> None:
-    """German and Danish letters are also written with an e."""
     assert folded_spellings(word) == spellings
 
 
 @given(st.text())
 def test_a_folded_text_is_its_own(text: str) -> None:
-    """Folding twice changes nothing more, and needs no more than the normal form."""
     once = fold(normalise(text))
     assert fold(once) == once
 
@@ -65,12 +62,10 @@ def test_a_folded_text_is_its_own(text: str) -> None:
     ],
 )
 def test_a_phrase_is_found_whole(written: str, text: str, count: int) -> None:
-    """Its words stand one after the other, with any signs between them, and end where they end."""
     assert WrittenPhrase(written).count(text) == count
 
 
 def test_a_phrase_does_not_reach_over_two_texts() -> None:
-    """The end of a title and the beginning of the text are no neighbours."""
     assert WrittenPhrase("deep sea").count("The deep", "sea is blue") == 0
     assert WrittenPhrase("deep sea").count("Deep sea", "A deep sea") == 2
 
@@ -79,7 +74,6 @@ def test_a_phrase_does_not_reach_over_two_texts() -> None:
     ("text", "expected"), [("?!", False), ("", False), ("a", True), ("東", True)]
 )
 def test_signs_are_no_words(text: str, *, expected: bool) -> None:
-    """A phrase needs a letter or a digit."""
     assert has_words(text) == expected
 
 
@@ -93,7 +87,6 @@ def test_signs_are_no_words(text: str, *, expected: bool) -> None:
     ],
 )
 def test_a_phrase_is_found_where_it_stands(written: str, text: str, found: str) -> None:
-    """The place is one in the text as it was given."""
     place = WrittenPhrase(written).find(text)
     assert place is not None
     assert text[slice(*place)] == found

@@ -22,34 +22,29 @@ from lpisearch.text.tokeniser import Tokeniser
 
 
 def test_settings_survive_json() -> None:
-    """What is stored with a library gives the same settings back."""
     for language in available_languages():
         settings = TokeniserSettings.for_language(language)
         assert TokeniserSettings.from_dict(json.loads(json.dumps(settings.as_dict()))) == settings
 
 
 def test_default_is_english_with_its_list() -> None:
-    """No settings at all means English."""
     assert TokeniserSettings() == TokeniserSettings.for_language("english")
     assert TokeniserSettings().stop_words == "english-1"
     assert TokeniserSettings().stems_alike
 
 
 def test_language_can_be_a_code_in_any_case() -> None:
-    """Two letters are enough, and a language without a list has no stop words."""
     assert TokeniserSettings.for_language(" DE ").language == "german"
     assert TokeniserSettings.for_language("fi").stop_words == ""
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("englsh", "english"), ("deutch", "dutch")])
 def test_unknown_language_suggests_the_nearest(typed: str, meant: str) -> None:
-    """A slip of the finger is answered with what was probably meant."""
     with pytest.raises(BadOption, match=f"language: unknown language “{typed}” .*mean {meant}"):
         TokeniserSettings.for_language(typed)
 
 
 def test_unknown_list_or_newer_rules_are_refused() -> None:
-    """Settings of a later program are an error, never silently other tokens."""
     with pytest.raises(BadOption, match="english-99"):
         TokeniserSettings(stop_words="english-99")
     with pytest.raises(BadOption, match="version 2"):
@@ -57,13 +52,11 @@ def test_unknown_list_or_newer_rules_are_refused() -> None:
 
 
 def test_another_stemmer_is_told_apart() -> None:
-    """Tokens made by another version of the stemmer can be recognised."""
     assert not TokeniserSettings(stemmer="snowball-2.0.0").stems_alike
 
 
 @pytest.mark.parametrize("language", [name for name in available_languages() if newest_list(name)])
 def test_stop_words_never_become_tokens(language: str) -> None:
-    """Each word of each list vanishes from a text in its language."""
     tokeniser = Tokeniser(TokeniserSettings.for_language(language))
     listed = stop_words(newest_list(language))
     assert 60 < len(listed) < 260
@@ -71,7 +64,6 @@ def test_stop_words_never_become_tokens(language: str) -> None:
 
 
 def test_lists_name_the_languages_they_are_for() -> None:
-    """The common European languages have a list; the empty name is the empty list."""
     listed = {name for name in available_languages() if newest_list(name)}
     assert listed >= {
         "english", "german", "french", "spanish", "italian", "portuguese", "dutch", "swedish",
@@ -117,7 +109,6 @@ def _language(text: str) -> str:
     ],
 )
 def test_a_sentence_tells_its_language(text: str, language: str) -> None:
-    """A sentence is enough; names and code tell nothing."""
     assert _language(text) == language
 
 
@@ -130,12 +121,10 @@ def test_a_sentence_tells_its_language(text: str, language: str) -> None:
     ],
 )
 def test_technical_english_is_english(text: str) -> None:
-    """Manual pages and code with comments are not taken for another language."""
     assert _language(text) == "english"
 
 
 def test_every_stemmed_language_can_be_told() -> None:
-    """Each language that a library can have has function words, about as many as the others."""
     assert set(languages()) == set(available_languages()) - {NO_LANGUAGE}
     sizes = [sum(own in of for of in function_words().values()) for own in languages()]
     assert min(sizes) >= 25
@@ -144,12 +133,10 @@ def test_every_stemmed_language_can_be_told() -> None:
 
 @given(st.text())
 def test_any_text_is_looked_at(text: str) -> None:
-    """No text raises, and the answer is a language or nothing."""
     assert _language(text) in {"", *available_languages()}
 
 
 def test_most_documents_decide() -> None:
-    """A library of several languages takes that of most documents, and says what it holds."""
     evidence = Evidence()
     evidence.add([GERMAN] * 3 + [ENGLISH] + ["x = 1"])
     assert evidence.language == "german"
@@ -160,7 +147,6 @@ def test_most_documents_decide() -> None:
 
 
 def test_short_documents_tell_together() -> None:
-    """Where no document tells by itself, all of them do; where none tells, it is English."""
     titles, names = Evidence(), Evidence()
     titles.add(["Hund und Baum", "Katze mit Hut", "Maus ohne Haus", "die Uhr", "Tag des Herrn"])
     names.add(["Hund", "Katze", "1 2 3"])

@@ -30,7 +30,6 @@ def _paged(pages: list[str]) -> tuple[str, tuple[Section, ...]]:
 
 
 def test_a_text_without_sections_is_cut_into_stretches_of_about_equal_size() -> None:
-    """Every word is in one passage, and no passage is much larger than another."""
     text = _words(205)
     passages = _cut(text)
     assert " ".join(one.tokens for one in passages) == TOKENISER.joined(text)
@@ -40,7 +39,6 @@ def test_a_text_without_sections_is_cut_into_stretches_of_about_equal_size() -> 
 
 
 def test_sections_are_kept_joined_or_cut_by_their_size() -> None:
-    """One of usual size is a passage; short ones go together; a long one is several."""
     parts = [_words(20, "one"), _words(5, "two"), _words(5, "three"), _words(60, "four")]
     text, sections = _paged(parts)
     passages = _cut(text, sections)
@@ -49,7 +47,6 @@ def test_sections_are_kept_joined_or_cut_by_their_size() -> None:
 
 
 def test_what_stands_on_the_edge_of_many_pages_is_in_no_passage() -> None:
-    """Running titles and page numbers are passed over; the same words within a page are not."""
     names = "abcdef"
     title = "Manual of Boats"
     pages = [
@@ -66,7 +63,6 @@ def test_what_stands_on_the_edge_of_many_pages_is_in_no_passage() -> None:
 
 
 def test_a_table_of_contents_is_in_no_passage() -> None:
-    """Lines of dots that lead to a page are passed over, an ellipsis is not."""
     contents = "\n".join(f"{n}. On masts and sails of the ship . . . . . . {n}" for n in range(40))
     appendix = "Appendix\t.\t.\t.\t.\tA-3"
     text = f"{contents}\nPreface .......... xii\n{appendix}\n{_words(20)}\nand so on....\n"
@@ -75,14 +71,12 @@ def test_a_table_of_contents_is_in_no_passage() -> None:
 
 
 def test_a_line_of_any_length_is_cut() -> None:
-    """A whole text on one line, with or without spaces, gives passages too."""
     assert len(_cut("The ship sails far. " * 400, usual=USUAL_TOKENS)) == 4
     assert len(_cut("海上的船很大" * 500, usual=USUAL_TOKENS)) == 10
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "....... 3", "one two"])
 def test_a_text_that_says_next_to_nothing_has_no_passage(text: str) -> None:
-    """There is nothing to place."""
     assert _cut(text) == []
 
 

@@ -33,7 +33,6 @@ def words() -> Words:
 
 
 def test_every_term_is_found(words: Words) -> None:
-    """Bisection by bytes finds each term, and nothing that is none."""
     assert {term: words.documents(term) for term in TERMS} == TERMS
     assert words.documents("postg") == words.documents("") == words.documents("zzz") == 0
     assert words.documents("\ud800") == 0
@@ -53,7 +52,6 @@ def test_every_term_is_found(words: Words) -> None:
 def test_spellings_without_accents(
     words: Words, token: str, typed: str, like: tuple[str, ...]
 ) -> None:
-    """Other terms that differ in accents alone, whatever stemming made of each."""
     assert words.spelled_like(token, typed) == like
 
 
@@ -85,7 +83,6 @@ def test_prefixes(words: Words, prefix: str, terms: tuple[str, ...]) -> None:
     ],
 )
 def test_the_nearest_terms(words: Words, word: str, first: str | None) -> None:
-    """Of terms that a word may have been meant to be, the right one is among the first."""
     near = [term for term, _ in words.nearest(word, 3)]
     assert first in near if first else near == []
 
@@ -117,7 +114,6 @@ def test_edit_distances(word: str, term: str, edits: int) -> None:
 
 @given(st.text("abö", max_size=6), st.lists(st.text("abö", min_size=1, max_size=6), max_size=5))
 def test_distances_of_many_are_those_of_each(word: str, terms: list[str]) -> None:
-    """Terms are compared side by side without meeting, and the distance is symmetric."""
     together = edit_distances(word, terms)
     assert together == [edit_distances(word, [term])[0] for term in terms]
     if word:
@@ -125,11 +121,9 @@ def test_distances_of_many_are_those_of_each(word: str, terms: list[str]) -> Non
 
 
 def test_an_ending_may_be_left_out() -> None:
-    """Letters at the end cost nothing where a stem is looked for."""
     assert edit_distances("replication", ["replic"], 5) == [0]
     assert edit_distances("replication", ["replic"], 3) == [2]
 
 
 def test_short_words_are_not_guessed() -> None:
-    """One letter may differ in words of 4 letters, two in words of 7."""
     assert [allowed_edits("x" * length) for length in (3, 4, 6, 7)] == [0, 1, 1, 2]

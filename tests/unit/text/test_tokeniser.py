@@ -89,21 +89,18 @@ def test_other_languages(language: str, text: str, tokens: list[str]) -> None:
 
 
 def test_thai_gives_pairs_of_letters_with_their_marks() -> None:
-    """Text without spaces is found by any part of it, and no mark is torn off."""
     first, second, third, fourth = "กิ", "น", "น\u0e49\u0e4d", "า"
     assert ENGLISH.tokens("กินน้ำ") == [first + second, second + third, third + fourth]
 
 
 @given(texts)
 def test_coarse_cut_changes_nothing(text: str) -> None:
-    """Cutting in C at ASCII separators gives what the precise rule gives on the whole text."""
     for tokeniser in ALL:
         assert tokeniser.tokens(text) == reference(tokeniser, text)
 
 
 @pytest.mark.parametrize("tokeniser", [ENGLISH, FRENCH])
 def test_coarse_cut_holds_for_every_character(tokeniser: Tokeniser) -> None:
-    """No character of Unicode joins what an ASCII separator beside it parts."""
     for plane in range(0, 0x20000, 0x1000):
         text = " ".join(
             f"K{char}k<{char}'{char}N{char}" for char in map(chr, range(plane, plane + 0x1000))
@@ -112,7 +109,6 @@ def test_coarse_cut_holds_for_every_character(tokeniser: Tokeniser) -> None:
 
 
 def test_capitals_with_marks_fold_as_small_letters_do() -> None:
-    """Lower case before normalising equals lower case after it, for each letter and mark."""
     marks = [
         mark for mark in map(chr, range(sys.maxunicode)) if unicodedata.category(mark)[0] == "M"
     ]
@@ -123,7 +119,6 @@ def test_capitals_with_marks_fold_as_small_letters_do() -> None:
 
 @given(texts)
 def test_spans_are_the_same_tokens_in_order(text: str) -> None:
-    """What is highlighted is what was indexed, at places that exist and do not go back."""
     for tokeniser in ALL:
         spans = list(tokeniser.spans(text))
         assert [token for _, _, token in spans] == tokeniser.tokens(text)
@@ -132,7 +127,6 @@ def test_spans_are_the_same_tokens_in_order(text: str) -> None:
 
 
 def test_spans_point_into_the_text_as_given() -> None:
-    """Places count characters of the original, whatever normalising makes of them."""
     text = "The ﬁne Café’s  co\u00adop, 東京都"
     found = [(text[start:end], token) for start, end, token in ENGLISH.spans(text)]
     assert found == [
@@ -152,7 +146,6 @@ def is_of_a_word(char: str) -> bool:
 
 @given(texts)
 def test_tokens_hold_letters_numbers_and_marks_only(text: str) -> None:
-    """A token is never empty, never long, and never has a separator, quote or capital in it."""
     for tokeniser in ALL:
         for token in tokeniser.tokens(text):
             assert 0 < len(token) <= module.LONGEST_WORD
@@ -173,7 +166,6 @@ def fts5() -> sqlite3.Connection:
 
 @given(texts)
 def test_fts5_takes_tokens_as_they_are(fts5: sqlite3.Connection, text: str) -> None:
-    """The ascii tokenizer of FTS5 finds in the joined tokens exactly the tokens."""
     for tokeniser in ALL:
         fts5.execute("DELETE FROM texts")
         fts5.execute("INSERT INTO texts VALUES (?)", (tokeniser.joined(text),))
@@ -182,7 +174,6 @@ def test_fts5_takes_tokens_as_they_are(fts5: sqlite3.Connection, text: str) -> N
 
 
 def test_words_of_more_than_64_characters_are_dropped() -> None:
-    """An encoded file leaves no tokens behind, a long word does."""
     assert ENGLISH.tokens("b" * 64 + " " + "b" * 65 + " é" + "b" * 64) == ["b" * 64]
 
 
@@ -190,7 +181,6 @@ def test_words_of_more_than_64_characters_are_dropped() -> None:
     "unit", ["a", "'", "a'", "é", "é\u2014", "東", "ที่", "a\u0301\u0323", "\u00ad"]
 )
 def test_two_megabytes_without_a_space(unit: str) -> None:
-    """Text without spaces takes time in proportion to its length and is not cached."""
     tokeniser = Tokeniser()
     started = time.process_time()
     tokeniser.joined(unit * (2_000_000 // len(unit.encode())))
@@ -201,7 +191,6 @@ def test_two_megabytes_without_a_space(unit: str) -> None:
 @pytest.mark.parametrize("stretch", [40, 41, 42, 43, 100])
 @given(text=st.text("東京ก\u0e31\u0e48 aé'", min_size=100, max_size=300))
 def test_long_texts_are_cut_as_short_ones(text: str, stretch: int) -> None:
-    """A text that is taken block by block, a run that is taken stretch by stretch: same tokens."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(characters, "STRETCH", 10**6)
         whole = [Tokeniser(one.settings).joined(text) for one in ALL]
@@ -211,7 +200,6 @@ def test_long_texts_are_cut_as_short_ones(text: str, stretch: int) -> None:
 
 
 def test_a_long_text_takes_memory_in_proportion() -> None:
-    """There is no list of all its words, which would be many times as large."""
     for text in ("東京" * 1_000_000, "".join(f"{number:x} " for number in range(500_000))):
         cut = Tokeniser(PLAIN.settings)
         cut.joined(text[:1000])
@@ -223,7 +211,6 @@ def test_a_long_text_takes_memory_in_proportion() -> None:
 
 
 def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream of ever new words does not fill the memory, and its tokens stay right."""
     monkeypatch.setattr(module, "CACHED_CHUNKS", 10)
     tokeniser = Tokeniser()
     text = " ".join(f"w{number}" for number in range(95))
@@ -232,7 +219,6 @@ def test_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_order_of_texts_does_not_matter() -> None:
-    """What was cached for one text is right for every other."""
     texts_in_a_row = ["Boys' toys", "boys", "東京 boys'", "BOYS’"]
     fresh = [Tokeniser().tokens(text) for text in texts_in_a_row]
     one = Tokeniser()
@@ -250,5 +236,4 @@ def test_order_of_texts_does_not_matter() -> None:
     ],
 )
 def test_the_words_of_a_title_count_twice(title: str, text: str, tokens: str) -> None:
-    """It makes no difference whether a format keeps the title in the text or beside it."""
     assert document_tokens(Tokeniser(), Document(title, text)) == tokens

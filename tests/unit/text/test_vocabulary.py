@@ -36,7 +36,6 @@ def chosen(limits: VocabularyLimits) -> list[int]:
     ],
 )
 def test_limits_keep_the_right_terms(limits: VocabularyLimits, columns: list[int]) -> None:
-    """Limits include their bounds; of equally frequent terms the first stays."""
     assert chosen(limits) == columns
 
 
@@ -46,7 +45,6 @@ def test_limits_keep_the_right_terms(limits: VocabularyLimits, columns: list[int
 def test_smallest_frequency_follows_the_size_of_the_library(
     n_documents: int, smallest: int
 ) -> None:
-    """A small library keeps every word, a large one drops those that link nothing."""
     assert VocabularyLimits().min_df_for(n_documents) == smallest
     assert VocabularyLimits(min_df=7).min_df_for(n_documents) == 7
 
@@ -56,13 +54,11 @@ def test_smallest_frequency_follows_the_size_of_the_library(
     [("min_df", 0), ("max_df", 0.0), ("max_df", 1.5), ("max_df", float("nan")), ("max_terms", 0)],
 )
 def test_impossible_limits_are_refused(name: str, value: float) -> None:
-    """The message names the field and the value."""
     with pytest.raises(BadOption, match=f"{name}: must be .*{value}"):
         VocabularyLimits(**{name: value})  # type: ignore[arg-type] # a name from the table above
 
 
 def test_terms_survive_storage() -> None:
-    """Terms in any script come back from their bytes, in order."""
     vocabulary = Vocabulary(("zebra", "añil", "東京"), np.array([3, 1, 2], np.int32), 4)
     again = Vocabulary.from_bytes(vocabulary.terms_as_bytes(), vocabulary.document_frequencies, 4)
     assert again.terms == vocabulary.terms
@@ -70,7 +66,6 @@ def test_terms_survive_storage() -> None:
 
 
 def test_text_without_known_words_has_no_terms() -> None:
-    """An empty query and one of unknown words are both rows without entries."""
     vocabulary = Vocabulary(("a",), np.array([1], np.int32), 1)
     for tokens, unknown in (([], 0), (["x", "y", "x"], 3)):
         counted = vocabulary.count(tokens)
@@ -83,7 +78,6 @@ texts = st.lists(st.lists(st.sampled_from("abcdefgh")).map(" ".join), max_size=2
 
 
 def test_example_made_by_hand() -> None:
-    """Columns come in the order of first appearance, equal words are added up."""
     vocabulary, counts = build_counts([["b a b", ""], ["a c"]], EVERY_TERM)
     assert vocabulary.terms == ("b", "a", "c")
     assert vocabulary.n_documents == 3
@@ -96,7 +90,6 @@ def test_example_made_by_hand() -> None:
 def test_shards_blocks_and_limits_change_no_count(
     documents: list[str], shard: int, min_df: int
 ) -> None:
-    """Whatever the shards and the limits, each entry is what counting by hand gives."""
     shards = [documents[start : start + shard] for start in range(0, len(documents), shard)]
     vocabulary, counts = build_counts(shards, VocabularyLimits(min_df=min_df, max_terms=None))
     by_hand = [Counter(text.split()) for text in documents]
@@ -115,7 +108,6 @@ def test_shards_blocks_and_limits_change_no_count(
 def test_new_documents_are_counted_by_the_vocabulary_of_the_old(
     old: list[str], new: list[str]
 ) -> None:
-    """New words have no column but count in the length, and one text is counted as in a matrix."""
     vocabulary, counts = build_counts([old], EVERY_TERM)
     assert_array_equal(count_terms([old], vocabulary).matrix.toarray(), counts.matrix.toarray())
     again = count_terms([new], vocabulary)
@@ -131,7 +123,6 @@ def test_new_documents_are_counted_by_the_vocabulary_of_the_old(
 
 
 def test_matrix_is_compact_and_in_canonical_form() -> None:
-    """Indices are int32, sorted and without duplicates; counts are float32."""
     rng = np.random.default_rng(0)
     documents = [" ".join(map(str, rng.integers(0, 300, 40))) for _ in range(3 * module.BLOCK)]
     matrix = build_counts([documents], VocabularyLimits(min_df=20))[1].matrix
@@ -145,7 +136,6 @@ def test_matrix_is_compact_and_in_canonical_form() -> None:
 
 
 def test_no_documents_and_no_words() -> None:
-    """Nothing in gives a matrix of the right shape with nothing in it."""
     for shards, rows in (([], 0), ([[]], 0), ([["", ""]], 2)):
         vocabulary, counts = build_counts(shards)
         assert len(vocabulary) == 0

@@ -26,12 +26,10 @@ def weights(name: str) -> np.ndarray:
 
 
 def test_tf_is_the_count() -> None:
-    """`tf` leaves counts as they are."""
     assert_array_equal(weights("tf"), COUNTS.toarray())
 
 
 def test_idf_is_as_stated() -> None:
-    """`tfidf` and `log-tfidf` are worked out by hand; a term in every document keeps a little."""
     rare, common, everywhere = log(4 / 1), log(4 / 2), log(4 / 3)
     assert_allclose(
         weights("tfidf"),
@@ -42,7 +40,6 @@ def test_idf_is_as_stated() -> None:
 
 
 def test_bm25_is_as_stated() -> None:
-    """`bm25` is worked out by hand from length, mean length and document frequency."""
     length, mean = 3, 10 / 3
     saturated = 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * length / mean))
     assert weights("bm25")[0, 1] == pytest.approx(saturated * log(1 + 1.5 / 2.5), rel=1e-6)
@@ -51,7 +48,6 @@ def test_bm25_is_as_stated() -> None:
 
 @pytest.mark.parametrize("name", WEIGHTINGS)
 def test_every_weighting_keeps_the_pattern(name: str) -> None:
-    """Each count gets a positive finite float32 weight, whatever rows are empty."""
     for counts in (COUNTS, EMPTY_ROWS, csr_array((0, 3), dtype=np.float32), COUNTS[:1]):
         weighted = Weighting.fit(counts, name).apply(counts)
         assert weighted.dtype == np.float32
@@ -62,7 +58,6 @@ def test_every_weighting_keeps_the_pattern(name: str) -> None:
 
 @pytest.mark.parametrize("name", WEIGHTINGS)
 def test_query_is_weighted_as_a_document(name: str) -> None:
-    """A text on its own gets the weights that it has as a row of the matrix."""
     weighting = Weighting.fit(EMPTY_ROWS, name)
     weighted = weighting.apply(EMPTY_ROWS)
     rows = normalise_rows(weighted)
@@ -75,13 +70,11 @@ def test_query_is_weighted_as_a_document(name: str) -> None:
 
 
 def test_later_documents_get_the_idf_of_the_corpus() -> None:
-    """What was learned does not change with what is weighted."""
     weighting = Weighting.fit(COUNTS)
     assert_array_equal(weighting.apply(COUNTS[1:2]).toarray()[0], weights("log-tfidf")[1])
 
 
 def test_rows_come_to_unit_length_and_empty_ones_stay_empty() -> None:
-    """No row of zeros turns into NaN, and the input is left as it was."""
     before = EMPTY_ROWS.toarray()
     rows = normalise_rows(EMPTY_ROWS)
     assert rows.dtype == np.float32
@@ -91,7 +84,6 @@ def test_rows_come_to_unit_length_and_empty_ones_stay_empty() -> None:
 
 
 def test_unknown_name_and_impossible_parameters_are_refused() -> None:
-    """The message suggests the nearest name, and names the parameter."""
     with pytest.raises(BadOption, match=r"unknown weighting “log-tfdf” \(did you mean log-tfidf"):
         Weighting.fit(COUNTS, "log-tfdf")
     with pytest.raises(BadOption, match="k1: -1"):
@@ -101,7 +93,6 @@ def test_unknown_name_and_impossible_parameters_are_refused() -> None:
 
 
 def test_query_needs_no_scipy() -> None:
-    """A query is tokenised, counted and weighted without loading SciPy or the regex package."""
     program = """
 import sys, numpy as np
 from lpisearch.text.tokeniser import Tokeniser

@@ -10,7 +10,6 @@ from lpisearch.web.state import CoalescedCall, ResponseCache
 
 
 def test_who_asks_the_same_waits_for_one() -> None:
-    """An answer is made once for all who ask while it is made, and kept for those after."""
     made = 0
 
     async def make() -> bytes:
@@ -29,7 +28,6 @@ def test_who_asks_the_same_waits_for_one() -> None:
 
 
 def test_what_fails_is_not_kept() -> None:
-    """All who waited are told of the failure; who asks afterwards has it made anew."""
     tries = 0
 
     async def make() -> bytes:
@@ -50,7 +48,6 @@ def test_what_fails_is_not_kept() -> None:
 
 
 def test_no_more_is_kept_than_there_is_room_for() -> None:
-    """What was asked for longest ago goes first."""
     made: list[str] = []
 
     async def ask() -> None:
@@ -71,7 +68,6 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
 
 
 def test_a_look_begins_after_it_was_asked_for() -> None:
-    """Many who ask share a look, but never one that had begun before they asked."""
     looks: list[int] = []
     now = 0
 

@@ -23,7 +23,6 @@ _API = "/api/v1"
 
 
 def test_the_forms_are_those_of_json(client: TestClient, opened: Library) -> None:
-    """A search gives what `query --json` gives, whatever the options."""
     asked: dict[str, Any] = {
         "q": "ship harbour",
         "k": 3,
@@ -38,7 +37,6 @@ def test_the_forms_are_those_of_json(client: TestClient, opened: Library) -> Non
 
 
 def test_every_answer_is_as_it_is_described(client: TestClient) -> None:
-    """All that can be asked without a body conforms to the form that the description states."""
     params: dict[str, Any] = {
         "search": {"q": "ship", "explain": "true", "facets": "true"},
         "similar": {"id": "sea/0"},
@@ -80,7 +78,6 @@ def test_nothing_is_sent_twice(client: TestClient, opened: Library) -> None:
 
 
 def test_an_answer_is_computed_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was asked before is answered from what is kept, as long as the library is the same."""
     library = client.app.state.lpisearch.library  # type: ignore[attr-defined]
     asked: list[str] = []
     search = library.search
@@ -98,7 +95,6 @@ def test_an_answer_is_computed_once(client: TestClient, monkeypatch: pytest.Monk
 
 
 def test_a_rebuilt_index_is_taken_up(client: TestClient, opened: Library) -> None:
-    """What another process builds is used for the next question, without a restart."""
     before = client.get(f"{_API}/search?q=ship&by=semantic").json()
     opened.index("lsi", dims=2)
     after = client.get(f"{_API}/search?q=ship&by=semantic").json()
@@ -156,7 +152,6 @@ def test_bodies(client: TestClient, content: str, status: int) -> None:
 
 
 def test_the_description_is_whole() -> None:
-    """Every endpoint is described; every form that is named is there; ids are unlike each other."""
     said = described()
     assert said["openapi"].startswith("3.1")
     operations = [each for path in said["paths"].values() for each in path.values()]
@@ -169,7 +164,6 @@ def test_the_description_is_whole() -> None:
 
 
 def test_the_page_of_the_description(client: TestClient) -> None:
-    """It names every path, and asks nobody else for anything."""
     page = client.get(f"{_API}/").text
     for path in described()["paths"]:
         assert path in page
@@ -178,7 +172,6 @@ def test_the_page_of_the_description(client: TestClient) -> None:
 
 
 def test_every_error_has_a_status() -> None:
-    """No error of the library is taken for a defect of the server, but for damage."""
     kinds = [each for each in vars(errors).values() if isinstance(each, type)]
     known = [each for each in kinds if issubclass(each, errors.LpiSearchError)]
     damage = {"LibraryDamaged", "DocumentDamaged", "NotALibrary", "IndexDamaged"}
@@ -191,7 +184,6 @@ def test_every_error_has_a_status() -> None:
 
 
 def test_a_library_that_is_not_there_yet(tmp_path: Any) -> None:
-    """Before the first ingest, questions are refused with the next step, and not with a defect."""
     from starlette.testclient import TestClient as Client
 
     import lpisearch

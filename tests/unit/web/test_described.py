@@ -165,13 +165,11 @@ def _ask(client: TestClient, request: tuple[str, str, dict[str, Any], Any]) -> i
 def test_no_request_is_a_defect(
     client: TestClient, request: tuple[str, str, dict[str, Any], Any]
 ) -> None:
-    """Sixty requests: each is answered or refused as a problem."""
     _ask(client, request)
 
 
 @pytest.mark.slow
 def test_no_request_of_thousands_is_a_defect(client: TestClient) -> None:
-    """Five thousand requests, most of which get through to the library; none is a defect."""
     seen: Counter[int] = Counter()
 
     @seed(2)

@@ -44,7 +44,6 @@ def _until_ended(job: Job, jobs: Jobs) -> Job:
 
 
 def test_a_job_gives_what_its_work_gives(jobs: Jobs) -> None:
-    """It waits, runs, tells of itself, and ends with a result."""
     job = jobs.start("index", {"name": "x"}, lambda one: one.tell(stage="a") or 5, writes=True)  # type: ignore[func-returns-value]
     _until_ended(job, jobs)
     assert (job.state, job.result, job.progress) == (DONE, 5, {"stage": "a"})
@@ -54,7 +53,6 @@ def test_a_job_gives_what_its_work_gives(jobs: Jobs) -> None:
 
 
 def test_writers_wait_for_each_other(jobs: Jobs) -> None:
-    """Two that write are never under way at once; one that reads waits for none."""
     go, begun = threading.Event(), threading.Event()
 
     def writes(_job: Job) -> None:
@@ -74,8 +72,6 @@ def test_writers_wait_for_each_other(jobs: Jobs) -> None:
 
 
 def test_what_fails_is_a_problem(jobs: Jobs) -> None:
-    """An error of the library says what to do; a defect says nothing but that it is one."""
-
     def refused(_job: Job) -> None:
         raise NothingToIndex("There is nothing.", "bring something in")
 
@@ -94,7 +90,6 @@ def test_what_fails_is_a_problem(jobs: Jobs) -> None:
 
 
 def test_a_job_is_stopped(jobs: Jobs) -> None:
-    """One that runs ends when it next tells of itself, one that waits is never begun."""
     begun = threading.Event()
 
     def endless(job: Job) -> None:
@@ -112,7 +107,6 @@ def test_a_job_is_stopped(jobs: Jobs) -> None:
 
 
 def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
-    """A job that the end of a server cuts off is interrupted for the next one, once."""
     begun = threading.Event()
 
     def endless(job: Job) -> None:
@@ -140,7 +134,6 @@ def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
 
 
 def test_a_job_that_is_nearly_done_is_finished(library: Path) -> None:
-    """A server that ends waits for a while; what finishes in it has finished."""
     made, begun = Jobs(library), threading.Event()
 
     def short(_job: Job) -> int:
@@ -155,7 +148,6 @@ def test_a_job_that_is_nearly_done_is_finished(library: Path) -> None:
 
 
 def test_jobs_are_not_kept_for_ever(jobs: Jobs) -> None:
-    """So many that have ended are told of, and so many may wait."""
     for number in range(6):
         _until_ended(jobs.start("index", {}, lambda _job, n=number: n, writes=True), jobs)  # type: ignore[misc]
     assert [job.result for job in jobs.all()] == [5, 4, 3, 2]
@@ -196,7 +188,6 @@ def _events(client: TestClient, job: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_the_progress_of_a_job_is_told(client: TestClient, root: Path) -> None:
-    """Events follow a job to its end; the job itself then says what it gave."""
     (root / "one.txt").write_text("ships and harbours", encoding="utf-8")
     begun = client.post("/api/v1/jobs/ingest", json={"paths": [str(root)]})
     assert begun.status_code == 202
@@ -213,7 +204,6 @@ def test_the_progress_of_a_job_is_told(client: TestClient, root: Path) -> None:
 
 
 def test_what_is_sent_is_brought_in(client: TestClient) -> None:
-    """A file from a browser is kept and becomes a document, whose original is that file."""
     sent = client.post("/api/v1/uploads", params={"name": "letters/june.txt"}, content=b"Dear ship")
     assert (sent.status_code, sent.json()["name"]) == (201, "letters/june.txt")
     job = client.post("/api/v1/jobs/ingest", json={"uploads": True}).json()
@@ -223,7 +213,6 @@ def test_what_is_sent_is_brought_in(client: TestClient) -> None:
 
 
 def test_who_writes_is_said(client: TestClient) -> None:
-    """The status names the process that writes; nobody is named where nobody does."""
     from lpisearch.storage import writer_lock
 
     library = client.app.state.lpisearch.library  # type: ignore[attr-defined]

@@ -32,7 +32,6 @@ _PAGES = ("/", "/api/v1/", "/api/v1/status", "/nothing", "/static/style.css", "/
 
 @pytest.mark.parametrize("path", _PAGES)
 def test_every_answer_says_what_a_browser_may_do(client: TestClient, path: str) -> None:
-    """No answer lets a browser run a script that is written in it, guess its type, or frame it."""
     headers = client.get(path).headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -59,7 +58,6 @@ def test_every_answer_says_what_a_browser_may_do(client: TestClient, path: str) 
     ],
 )
 def test_another_name_is_refused(client: TestClient, host: str) -> None:
-    """A request that names another host, as by DNS rebinding, is refused before anything else."""
     for method, path in (("GET", "/"), ("GET", "/api/v1/status"), ("POST", "/api/v1/classify")):
         assert client.request(method, path, headers={"host": host}).status_code == 421
 
@@ -69,7 +67,6 @@ def test_another_name_is_refused(client: TestClient, host: str) -> None:
     ["127.0.0.1", "localhost:8077", "[::1]:8077", "10.0.0.7:1", "Notes.example", "LOCALHOST"],
 )
 def test_our_names_are_known(serve: Callable[..., TestClient], host: str) -> None:
-    """Plain addresses, localhost and the names that were given are ours."""
     client = serve(names=("notes.example",))
     assert client.get("/api/v1/status", headers={"host": host}).status_code == 200
 
@@ -88,7 +85,6 @@ _FROM_ELSEWHERE = (
 def test_no_other_page_writes(
     client: TestClient, opened: Library, headers: dict[str, str], method: str
 ) -> None:
-    """What a browser sends for another page is refused, whatever else it shows."""
     client.get("/")
     shown = headers | {"x-csrf-token": _token_of(client)}
     target = "/api/v1/documents?id=sea/0" if method == "DELETE" else "/api/v1/labels"
@@ -108,7 +104,6 @@ def _token_of(client: TestClient) -> str:
 
 
 def test_a_browser_writes_with_the_token_of_its_page(client: TestClient) -> None:
-    """A write with a cookie needs the token of that visitor, in a header or first in a form."""
     cookie = client.get("/login").headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
@@ -128,7 +123,6 @@ def test_a_browser_writes_with_the_token_of_its_page(client: TestClient) -> None
 def test_a_form_shows_its_token_first(
     serve: Callable[..., TestClient], kind: str, *, is_first: bool
 ) -> None:
-    """The hidden field counts where it is the first; the form is read whole all the same."""
     client = serve(token=_TOKEN)
     client.get("/login")
     fields = [("csrf_token", _token_of(client)), ("token", _TOKEN)]
@@ -144,13 +138,11 @@ def test_a_form_shows_its_token_first(
 
 
 def test_a_program_needs_no_page(client: TestClient) -> None:
-    """What sends neither cookie nor origin is no browser that somebody deceived."""
     body = {"documents": ["sea/0"], "add": ["x"]}
     assert client.post("/api/v1/labels", json=body).status_code == 200
 
 
 def test_a_form_of_another_page_is_no_json(client: TestClient, opened: Library) -> None:
-    """A body that is not called JSON is not read as such."""
     content = '{"documents": ["sea/0"], "add": ["x"]}'
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         answer = client.post("/api/v1/labels", content=content, headers={"content-type": kind})
@@ -173,7 +165,6 @@ def test_a_form_of_another_page_is_no_json(client: TestClient, opened: Library) 
 def test_without_the_token_nothing_is_told(
     serve: Callable[..., TestClient], headers: dict[str, str]
 ) -> None:
-    """Where a token is set, all but the page that asks for it and its looks is refused."""
     client = serve(token=_TOKEN.replace(" ", "-"))
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     for endpoint in ENDPOINTS:
@@ -187,7 +178,6 @@ def test_without_the_token_nothing_is_told(
 
 
 def test_the_token_opens(serve: Callable[..., TestClient]) -> None:
-    """A program shows it with each request, a browser once."""
     token = _TOKEN.replace(" ", "-")
     client = serve(token=token)
     shown = {"authorization": f"Bearer {token}"}
@@ -205,7 +195,6 @@ def test_the_token_opens(serve: Callable[..., TestClient]) -> None:
     "wanted", ["//evil.example", "/\\evil.example", "https://evil.example", "/\t/e"]
 )
 def test_a_login_leads_nowhere_else(serve: Callable[..., TestClient], wanted: str) -> None:
-    """The page that was wanted is one of ours."""
     client = serve(token=_TOKEN)
     client.get("/login")
     fields = {"csrf_token": _token_of(client), "token": _TOKEN}
@@ -214,7 +203,6 @@ def test_a_login_leads_nowhere_else(serve: Callable[..., TestClient], wanted: st
 
 
 def test_tokens_are_compared_in_constant_time() -> None:
-    """Neither a token nor a session is compared in a way that ends at the first difference."""
     for function in (security.is_token, security.is_session):
         source = inspect.getsource(function)
         assert "compare_digest" in source
@@ -222,7 +210,6 @@ def test_tokens_are_compared_in_constant_time() -> None:
 
 
 def test_others_are_not_served_without_a_token(opened: Library) -> None:
-    """An address that others reach needs a token that is long enough, or nothing is served."""
     for token in ("", "short"):
         settings = ServeSettings(host="0.0.0.0", port=0, token=token)  # noqa: S104 (refused)
         with pytest.raises(server.TokenMissing, match="LPISEARCH_TOKEN"):
@@ -235,7 +222,6 @@ def test_no_secret_is_written(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tokens, cookies and questions stand in no log, not even where something fails."""
     token = _TOKEN.replace(" ", "-")
     client = serve(token=token)
     shown = {"authorization": f"Bearer {token}"}
@@ -296,7 +282,6 @@ def outside(root: Path) -> Path:
 @pytest.mark.usefixtures("outside")
 @pytest.mark.parametrize("path", _LEADS_OUT)
 def test_no_path_leads_out(client: TestClient, opened: Library, path: str) -> None:
-    """Nothing outside the allowed folders is brought in or measured: by links, dots or codes."""
     before = len(opened)
     for name in (path, quote(path)):
         answer = client.post("/api/v1/jobs/ingest", json={"paths": [name]})
@@ -309,7 +294,6 @@ def test_no_path_leads_out(client: TestClient, opened: Library, path: str) -> No
 
 
 def test_what_is_inside_is_brought_in(client: TestClient, outside: Path, root: Path) -> None:
-    """The allowed folder itself may be named; links in it are not followed."""
     for path in (str(root), "inside.txt", "."):
         job = client.post("/api/v1/jobs/ingest", json={"paths": [path]}).json()
         ended = list(client.get(f"/api/v1/jobs/{job['id']}/events").iter_lines())
@@ -333,19 +317,16 @@ def test_what_is_inside_is_brought_in(client: TestClient, outside: Path, root: P
 def test_no_option_reads_another_file(
     client: TestClient, root: Path, options: dict[str, Any]
 ) -> None:
-    """Options that name files, follow links or take all memory are refused."""
     body = {"paths": [str(root)], "options": options}
     assert client.post("/api/v1/jobs/ingest", json=body).status_code == 422
 
 
 @pytest.mark.parametrize("options", [{"cluster": "tcp://evil:8786"}, {"workers": 99}])
 def test_nobody_names_a_cluster(client: TestClient, options: dict[str, Any]) -> None:
-    """Who does the work is not for a client to say: a cluster would send code."""
     assert client.post("/api/v1/jobs/index", json={"options": options}).status_code == 422
 
 
 def test_a_name_is_not_read_as_a_file(client: TestClient, outside: Path) -> None:
-    """What is like a document is asked of documents alone: no file of the server is read."""
     answer = client.get("/api/v1/similar", params={"id": str(outside)})
     assert answer.status_code == 404
     body = {"text": str(outside)}
@@ -370,7 +351,6 @@ _UPLOADS = (
 
 @pytest.mark.parametrize("name", _UPLOADS)
 def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name: str) -> None:
-    """The name of a file that is sent leads nowhere but below the folder for such."""
     answer = client.post("/api/v1/uploads", params={"name": name}, content=b"x")
     assert answer.status_code in {403, 422}
     assert isinstance(opened.path, Path)
@@ -379,7 +359,6 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Library, name
 
 @pytest.mark.skipif(os.name == "nt", reason="rights are other there")
 def test_uploads_are_no_more_open_than_the_library(client: TestClient, opened: Library) -> None:
-    """What is sent to a private library is private, and so are the folders it lies in."""
     assert isinstance(opened.path, Path)
     opened.path.chmod(0o600)
     assert client.post("/api/v1/uploads", params={"name": "a/b.txt"}, content=b"x").is_success
@@ -391,7 +370,6 @@ def test_uploads_are_no_more_open_than_the_library(client: TestClient, opened: L
 def test_a_planted_link_in_the_uploads_is_not_followed(
     client: TestClient, opened: Library, outside: Path
 ) -> None:
-    """A link among the uploads is replaced, or refused where it is a folder."""
     assert isinstance(opened.path, Path)
     folder = opened.path.parent / "library.uploads"
     folder.mkdir()
@@ -407,7 +385,6 @@ def test_a_planted_link_in_the_uploads_is_not_followed(
 def test_an_original_is_one_that_was_brought_in(
     client: TestClient, opened: Library, outside: Path, root: Path
 ) -> None:
-    """No document can say of itself that it came from another file, and be given that one."""
     lines = root / "lines.jsonl"
     lines.write_text(f'{{"id": "evil", "text": "x y", "path": "{outside}"}}\n', encoding="utf-8")
     opened.ingest(lines)
@@ -427,7 +404,6 @@ def test_an_original_is_one_that_was_brought_in(
 def test_a_download_is_never_shown_as_a_page(
     client: TestClient, opened: Library, root: Path, name: str
 ) -> None:
-    """Whatever a document is, a browser keeps it as a file and does not guess what it might be."""
     file = root / name
     file.write_text("<html><script>alert(1)</script><p>ships and harbours</p></html>")
     opened.ingest(file)
@@ -455,7 +431,6 @@ def test_a_pdf_is_shown_and_does_nothing(client: TestClient, opened: Library, ro
 
 
 def test_texts_of_documents_are_data(client: TestClient, opened: Library, root: Path) -> None:
-    """HTML, scripts and links in titles and texts stay texts, in JSON and on pages."""
     record = '{"id": "<svg onload=x>", "title": "<script>alert(1)</script>", "text": "x"}'
     (root / "evil.jsonl").write_text(record, encoding="utf-8")
     opened.ingest(root / "evil.jsonl")
@@ -471,7 +446,6 @@ def test_texts_of_documents_are_data(client: TestClient, opened: Library, root: 
 def test_a_body_that_is_too_large_is_refused(
     serve: Callable[..., TestClient], *, chunked: bool
 ) -> None:
-    """By what it says of itself, and by what comes."""
     client = serve(limits=ServeLimits(body_bytes=100, upload_bytes=1000))
     pieces = (b" " * 60 for _ in range(20))
     content: Any = pieces if chunked else b" " * 1200
@@ -499,14 +473,12 @@ def test_a_body_that_is_too_large_is_refused(
     ],
 )
 def test_no_question_is_without_bounds(client: TestClient, query: str) -> None:
-    """Sizes of questions and pages, and how often a parameter stands, are limited."""
     answer = client.get(f"/api/v1/search?{query}")
     assert answer.status_code == 422
     assert answer.json()["errors"]
 
 
 def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) -> None:
-    """Of another machine so many requests a second are answered, of this one all."""
     limits = ServeLimits(requests_per_second=0.001, burst=3)
     other = serve(client=("10.0.0.9", 1), limits=limits)
     answers = [other.get("/static/style.css").status_code for _ in range(5)]
@@ -516,7 +488,6 @@ def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) ->
 
 
 def test_requests_come_back_with_time() -> None:
-    """Whoever waits may ask again; addresses are not kept for ever."""
     now = [0.0]
     limits = ServeLimits(requests_per_second=1, burst=2)
     load = RateLimitMiddleware(lambda *_: None, limits, lambda: now[0])  # type: ignore[arg-type]
@@ -529,14 +500,12 @@ def test_requests_come_back_with_time() -> None:
 
 
 def test_too_many_at_once_are_told_to_come_again(serve: Callable[..., TestClient]) -> None:
-    """No more requests are answered at the same time than there is room for."""
     client = serve(limits=ServeLimits(at_once=0))
     answer = client.get("/api/v1/status")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
 def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) -> None:
-    """Every endpoint that writes is refused, whatever it is asked."""
     client = serve(read_only=True)
     writing = [endpoint for endpoint in ENDPOINTS if endpoint.writes]
     assert len(writing) >= 8
@@ -548,7 +517,6 @@ def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) ->
 
 
 def test_every_endpoint_that_changes_something_says_so() -> None:
-    """What is neither read nor computed is marked as a write; the others are these."""
     harmless = {"similarToText", "similarToFile", "classify", "classifyFile", "batch", "plan"}
     harmless |= {"marks"}
     jobs = {"evaluate", "dimensions", "stopJob"}
@@ -560,7 +528,6 @@ def test_every_endpoint_that_changes_something_says_so() -> None:
 def test_the_page_of_a_library_names_a_damaged_index(
     serve: Callable[..., TestClient], opened: Library
 ) -> None:
-    """What cannot be told of an index is left out; the page is there, and says so."""
     assert isinstance(opened.path, Path)
     for vectors in opened.path.parent.rglob("vectors.npy"):
         vectors.write_bytes(b"")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 def test_an_answer_that_ends_with_the_server_is_no_error(
     opened: Library, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who ends a server sees no traceback of what was under way; defects are still written down."""
     server.config_of(create_app(opened))
     log = logging.getLogger("uvicorn.error")
     for error in (asyncio.CancelledError("ends"), ValueError("a defect")):
@@ -34,7 +33,6 @@ def test_an_answer_that_ends_with_the_server_is_no_error(
 
 
 def test_an_answer_does_not_wait_for_its_first_part_to_be_confirmed() -> None:
-    """What is accepted is known as TCP: only then asyncio switches Nagle's algorithm off."""
     with closing(server._socket(ServeSettings(port=0))) as listening:
         with socket.create_connection(listening.getsockname()):
             accepted, _ = listening.accept()
@@ -43,7 +41,6 @@ def test_an_answer_does_not_wait_for_its_first_part_to_be_confirmed() -> None:
 
 
 def test_files_of_the_look_are_kept_by_browsers(client: TestClient) -> None:
-    """With the mark of its content a file never changes; without it a browser asks again."""
     kept = client.get(asset("icon.svg")).headers["Cache-Control"]
     assert "immutable" in kept
     assert "Cache-Control" not in client.get("/static/icon.svg").headers

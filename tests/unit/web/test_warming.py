@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 def test_the_first_question_finds_all_open(
     opened: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is counted has been read when it is asked for."""
     warm_up(opened).join()
     gc.unfreeze()
     monkeypatch.delattr(FacetColumns, "of")
@@ -28,6 +27,5 @@ def test_the_first_question_finds_all_open(
 
 
 def test_a_library_that_cannot_be_opened_is_left_to_those_who_ask(tmp_path: Path) -> None:
-    """A server of a library that is not there yet starts."""
     warm_up(lpisearch.open(tmp_path / "none.db")).join()
     gc.unfreeze()

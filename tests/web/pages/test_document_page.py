@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def test_a_document_with_its_matches(page: TestClient) -> None:
-    """The text is shown with marks and a mini-map, beside what is like it."""
     shown = page.get("/document", params={"id": "sea/0", "q": "ship"}).text
     assert "<mark>ship</mark>" in shown
     assert "<rect" in shown.split('id="minimap"')[1].split("</svg>")[0]
@@ -29,7 +28,6 @@ def test_a_document_with_its_matches(page: TestClient) -> None:
 
 
 def test_a_long_text_is_shown_in_parts(page: TestClient) -> None:
-    """Only a part of a long text is sent; each part says how many matches it has."""
     first = page.get("/document", params={"id": "long", "q": "anchor"}).text
     assert len(first) < 1_000_000
     assert 'aria-current="page">1<' in first
@@ -38,7 +36,6 @@ def test_a_long_text_is_shown_in_parts(page: TestClient) -> None:
 
 
 def test_parts_and_paragraphs_lose_nothing() -> None:
-    """Every sign of a text that is no blank stands in just one paragraph of one part."""
     starts = part_starts(LONG)
     assert starts == sorted(set(starts))
     assert max(b - a for a, b in pairwise(starts)) <= PART * 1.5
@@ -48,7 +45,6 @@ def test_parts_and_paragraphs_lose_nothing() -> None:
 
 
 def test_pieces_are_the_text() -> None:
-    """Cut at its marks, a text is whole again when joined."""
     marks = [Mark(2, 5), Mark(5, 7, 0.5), Mark(9, 20)]
     text = "0123456789abcdef"
     assert "".join(piece.text for piece in pieces(text, marks)) == text
@@ -70,14 +66,12 @@ def test_small_pictures() -> None:
 
 
 def test_a_document_that_is_not_there(page: TestClient) -> None:
-    """It is said, with the status of a page that is not there."""
     shown = page.get("/document", params={"id": "no such thing"})
     assert shown.status_code == 404
     assert "no such thing" in shown.text
 
 
 def test_labels_are_changed(own_page: Callable[..., TestClient]) -> None:
-    """A label is given and taken away by a form, and the page is shown again."""
     client = own_page()
     name = client.get("/").text.split("/document?id=")[1].split('"')[0]
     token = token_of(client, f"/document?id={name}")
@@ -90,7 +84,6 @@ def test_labels_are_changed(own_page: Callable[..., TestClient]) -> None:
 
 
 def test_read_only_changes_nothing(own_page: Callable[..., TestClient]) -> None:
-    """Read-only pages have no forms that write, and refuse what such a form would send."""
     client = own_page(read_only=True)
     token = token_of(client, "/classify")
     assert 'action="/document/labels"' not in client.get("/document?id=harbour.txt").text
@@ -101,7 +94,6 @@ def test_read_only_changes_nothing(own_page: Callable[..., TestClient]) -> None:
 
 
 def test_a_write_needs_the_token_of_its_page(own_page: Callable[..., TestClient]) -> None:
-    """A form without it is refused."""
     client = own_page()
     client.get("/library")
     sent = {"id": "harbour.txt", "add": "x"}
@@ -109,7 +101,6 @@ def test_a_write_needs_the_token_of_its_page(own_page: Callable[..., TestClient]
 
 
 def test_the_file_is_a_download(page: TestClient, folder_of_files: Path) -> None:
-    """It is given out as bytes to be kept, never as a page."""
     shown = page.get("/document", params={"id": "harbour.txt"}).text
     found = re.search(r'href="(/document/file\?id=[^"]+)"', shown)
     assert found is not None
@@ -121,7 +112,6 @@ def test_the_file_is_a_download(page: TestClient, folder_of_files: Path) -> None
 
 
 def test_a_pdf_opens_at_the_page_of_the_match(own_page: Callable[..., TestClient]) -> None:
-    """It is shown by the browser, under a policy by which it can do nothing, at that page."""
     documents = shipped_folder("sample_corpus") / "documents"
     pdf = min(documents.glob("**/*.pdf"))
     client = own_page(roots=(documents,))

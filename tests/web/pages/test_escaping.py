@@ -48,7 +48,6 @@ class _Looked(HTMLParser):
     ],
 )
 def test_texts_stay_texts(page: TestClient, address: str, asked: dict[str, str]) -> None:
-    """No element, attribute or address comes from a document or from the address bar."""
     looked = _Looked()
     shown = page.get(address, params=asked).text
     looked.feed(shown)
@@ -67,7 +66,6 @@ def test_texts_stay_texts(page: TestClient, address: str, asked: dict[str, str])
 
 
 def test_no_inline_script_or_style(page: TestClient) -> None:
-    """The policy of every page forbids what is not a file of ours; so the pages have none."""
     answer = page.get("/")
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -76,7 +74,6 @@ def test_no_inline_script_or_style(page: TestClient) -> None:
 
 
 def test_titles_on_the_map_are_data(page: TestClient) -> None:
-    """The map's titles come as JSON, which its script shows as text."""
     ids = page.get("/map/data").json()["documents"]
     numbers = ",".join(map(str, range(ids)))
     answer = page.get("/map/documents", params={"at": numbers})

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     ],
 )
 def test_each_page_has_its_heading(page: TestClient, address: str, heading: str) -> None:
-    """Every page is there, and has one first heading."""
     shown = page.get(address)
     assert shown.status_code == 200
     assert f">{heading}</h1>" in shown.text
@@ -41,7 +40,6 @@ def test_each_page_has_its_heading(page: TestClient, address: str, heading: str)
 
 @pytest.mark.parametrize("projection", ["neighbours", "plane"])
 def test_points_of_the_map(page: TestClient, projection: str) -> None:
-    """Eight bytes a point, inside the square, with topics and labels that the data names."""
     asked = {"projection": projection}
     data = page.get("/map/data", params=asked | {"id": "sea/0"}).json()
     points = np.frombuffer(page.get("/map/points", params=asked).content, "<u2").reshape(-1, 4)
@@ -56,7 +54,6 @@ def test_points_of_the_map(page: TestClient, projection: str) -> None:
 
 
 def test_a_question_lights_up_points(page: TestClient) -> None:
-    """The numbers of the hits come best first; no question, no light."""
     lit = page.get("/map/lit", params={"q": "ship"}).json()["lit"]
     first = page.get("/map/documents", params={"at": str(lit[0])}).json()
     assert lit
@@ -66,7 +63,6 @@ def test_a_question_lights_up_points(page: TestClient) -> None:
 
 
 def test_a_text_is_classified(page: TestClient) -> None:
-    """A pasted text and a file get labels with their shares."""
     token = token_of(page, "/classify")
     sent = {"csrf_token": token, "text": "the ship lies at anchor in the harbour"}
     shown = page.post("/upload/classify", data=sent, files={"file": ("", b"")}).text
@@ -80,7 +76,6 @@ def test_a_text_is_classified(page: TestClient) -> None:
 
 
 def test_a_library_without_an_index_says_so(own_page: Callable[..., TestClient]) -> None:
-    """Words are found all the same; topics and the map say what to do."""
     client = own_page()
     assert "harbour" in client.get("/", params={"q": "harbour"}).text
     for address in ("/topics", "/map/place"):
@@ -93,7 +88,6 @@ def test_a_library_without_an_index_says_so(own_page: Callable[..., TestClient])
 def test_files_are_brought_in_and_indexed(
     own_page: Callable[..., TestClient], folder_of_files: Path
 ) -> None:
-    """Dropped files, a folder that is named, and the index: the page tells of each job."""
     client = own_page()
     token = token_of(client)
     sent = {"csrf_token": token}
@@ -113,7 +107,6 @@ def test_files_are_brought_in_and_indexed(
 
 
 def test_a_folder_elsewhere_is_refused(own_page: Callable[..., TestClient], tmp_path: Path) -> None:
-    """Paths that are not below an allowed folder begin nothing."""
     client = own_page()
     token = token_of(client)
     for path in ("/etc", "..", str(tmp_path), ""):
@@ -123,7 +116,6 @@ def test_a_folder_elsewhere_is_refused(own_page: Callable[..., TestClient], tmp_
 
 
 def test_what_is_kept_is_made_once() -> None:
-    """A result is made anew only for another state of the library."""
     kept, numbers = StateCache(), count()
     made = [kept.get("map", state, lambda: next(numbers)) for state in ("a", "a", "b", "b")]
     assert made == [0, 0, 1, 1]

@@ -18,7 +18,6 @@ PART = {"HX-Request": "true"}
 
 
 def test_a_question_is_answered_without_a_script(page: TestClient) -> None:
-    """The plain address of a question gives a whole page with hits, facets and the question."""
     shown = page.get("/", params={"q": "ship harbour"})
     assert shown.status_code == 200
     assert shown.text.startswith("<!doctype html>")
@@ -30,7 +29,6 @@ def test_a_question_is_answered_without_a_script(page: TestClient) -> None:
 
 
 def test_a_script_gets_the_part_that_changes(page: TestClient) -> None:
-    """As you type, only the answer is sent, with the address that stands for it."""
     shown = page.get("/", params={"q": "ship", "sort": "relevance", "split": ""}, headers=PART)
     assert shown.text.lstrip().startswith('<div class="answer"')
     assert shown.headers["HX-Push-Url"] == "/?q=ship"
@@ -39,19 +37,16 @@ def test_a_script_gets_the_part_that_changes(page: TestClient) -> None:
 
 
 def test_a_page_that_history_brings_back_is_whole(page: TestClient) -> None:
-    """Where the browser goes back, the whole page is wanted."""
     headers = PART | {"HX-History-Restore-Request": "true"}
     assert page.get("/", params={"q": "ship"}, headers=headers).text.startswith("<!doctype html>")
 
 
 def test_near_words_are_told_from_words(page: TestClient) -> None:
-    """A hit by meaning has marks of its own kind."""
     shown = page.get("/", params={"q": "anchor", "by": "semantic"}).text
     assert '<mark class="near"' in shown
 
 
 def test_nothing_asked_lists_the_library(page: TestClient) -> None:
-    """The first page shows what there is, with its facets."""
     shown = page.get("/").text
     assert "47 documents" in shown
     assert "Why this result" not in shown
@@ -75,7 +70,6 @@ def test_facets_narrow(page: TestClient, asked: dict[str, str], total: str) -> N
 
 
 def test_pages_and_sorts(page: TestClient) -> None:
-    """The second page goes on where the first ended; what sorts and ranks stands in links."""
     first = page.get("/", params={"q": "ship", "by": "lexical", "sort": "title"}).text
     assert re.search(r'href="/\?q=ship&amp;by=lexical&amp;sort=title&amp;page=2"', first)
     second = page.get("/", params={"q": "ship", "by": "lexical", "page": 2}).text
@@ -83,7 +77,6 @@ def test_pages_and_sorts(page: TestClient) -> None:
 
 
 def test_trouble_is_said(page: TestClient) -> None:
-    """A label that no document has, and a date that is none, are said in place of an answer."""
     for asked in ({"q": "ship", "label": "nothing"}, {"q": "ship", "since": "yesterday"}):
         shown = page.get("/", params=asked)
         assert shown.status_code == 200
@@ -91,7 +84,6 @@ def test_trouble_is_said(page: TestClient) -> None:
 
 
 def test_more_and_less_like_a_hit(page: TestClient) -> None:
-    """Feedback moves the question; what it was moved by is shown and can be taken away."""
     shown = page.get("/", params={"q": "ship", "like": "sea/0", "unlike": "sky/2"}).text
     assert "more like “sea/0”" in shown
     assert "less like “sky/2”" in shown
@@ -99,7 +91,6 @@ def test_more_and_less_like_a_hit(page: TestClient) -> None:
 
 
 def test_why_a_hit_is_one(page: TestClient) -> None:
-    """The parts of the score and the pairs of words are shown, as a page and as a part."""
     asked = {"q": "ship anchor", "id": "sea/0"}
     whole = page.get("/why", params=asked).text
     assert "How the score adds up" in whole
@@ -111,7 +102,6 @@ def test_why_a_hit_is_one(page: TestClient) -> None:
 
 
 def test_an_address_holds_all_that_is_asked() -> None:
-    """What is read from an address gives the same address again."""
     asked = Choices(
         q="sea & sky",
         by="semantic",
@@ -146,6 +136,5 @@ def test_an_address_holds_all_that_is_asked() -> None:
     ],
 )
 def test_addresses_that_mean_nothing(page: TestClient, query: str) -> None:
-    """Whatever stands in the address, the answer is a page."""
     assert page.get(f"/?{query}").status_code == 200
     assert page.get(f"/why?{query}").status_code in {200, 404, 409}

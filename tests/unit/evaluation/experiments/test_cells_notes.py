@@ -19,7 +19,6 @@ def hasty() -> int:
 
 
 def test_what_did_not_converge_is_told_once_for_all_draws(tmp_path: Path) -> None:
-    """The note names method, steps and residual, and counts; a run that goes on has it too."""
     path = tmp_path / "cells.jsonl"
     cells = Cells(path)
     for draw in (1, 2):

@@ -30,7 +30,6 @@ def _name(row: Any) -> str:
 
 
 def test_each_row_is_compared_with_the_best() -> None:
-    """The best has no p; the others have that of the pair, corrected for all pairs."""
     scores = {"low": [0.0] * 10, "high": [1.0] * 10, "near": [1.0] * 9 + [0.5]}
     table = Table("t", "T", tuple({"name": name} for name in scores))
     values = [dict(enumerate(each)) for each in scores.values()]
@@ -50,7 +49,6 @@ def test_each_row_is_compared_with_the_best() -> None:
 
 
 def test_only_rows_of_a_group_are_compared() -> None:
-    """Each group has a best row of its own; what stands alone is compared with nothing."""
     table = Table("t", "T", tuple({"name": name, "at": at} for name, at in ("a1", "b1", "c2")))
     values = [{0: 1.0}, {0: 0.0}, {0: 5.0}]
     first, pairs = with_differences(
@@ -83,7 +81,6 @@ def _compared(source: Make) -> tuple[Report, str]:
 def test_differences_are_those_of_the_table(
     source: Make, evaluate: Callable[[Make], tuple[Report, str]]
 ) -> None:
-    """The values that are tested have the means that are shown, unit by unit."""
     report, measure = evaluate(source)
     tables = {table.name: table for table in report.tables}
     shown = {str(row["representation"]): float(row[measure] or 0) for row in report.tables[0].rows}

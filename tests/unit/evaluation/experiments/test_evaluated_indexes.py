@@ -46,7 +46,6 @@ def _questions(folder: Path, queries: Sequence[str], qrels: Sequence[str]) -> Re
 
 
 def test_the_index_in_use_is_compared(indexed: Library) -> None:
-    """The stored vectors stand beside terms and LSI, with their own dimensions."""
     report = indexed.evaluate("similarity")
     assert _names(report) == ["terms", "lsi", "rlpi"]
     assert report.tables[0].rows[2]["dims"] == open_index(indexed.path).vectors.shape[1]
@@ -54,7 +53,6 @@ def test_the_index_in_use_is_compared(indexed: Library) -> None:
 
 @pytest.mark.parametrize("method", ["lsi", "spg", "plsi", "nmf", "eigenmaps", "krlpi"])
 def test_an_index_of_any_method_is_compared(shelf: Path, method: str) -> None:
-    """Sparse maps and methods without a linear map are evaluated like the others."""
     library = Library(shelf)
     library.index(method, options=IndexOptions(dims=4))
     report = library.evaluate("similarity")
@@ -65,7 +63,6 @@ def test_an_index_of_any_method_is_compared(shelf: Path, method: str) -> None:
 
 
 def test_an_index_that_learned_the_labels_says_so(shelf: Path) -> None:
-    """Figures of an index that has seen the labels carry a warning."""
     library = Library(shelf)
     library.index(options=IndexOptions(labels="use"))
     notes = library.evaluate("similarity").tables[0].notes
@@ -73,7 +70,6 @@ def test_an_index_that_learned_the_labels_says_so(shelf: Path) -> None:
 
 
 def test_documents_that_the_index_lacks(shelf: Path) -> None:
-    """Documents that the index does not cover are left out of all rows, and counted."""
     library = Library(shelf)
     library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
     table = library.evaluate("similarity").tables[0]
@@ -82,7 +78,6 @@ def test_documents_that_the_index_lacks(shelf: Path) -> None:
 
 
 def test_an_index_of_other_documents(shelf: Path, sql: Callable[..., Any]) -> None:
-    """An index that has None of the labelled documents is stated."""
     library = Library(shelf)
     library.index("lsi", options=IndexOptions(dims=4, where=Filter(split="train")))
     sql("DELETE FROM labels WHERE document_id IN (SELECT id FROM documents WHERE split = 'train')")
@@ -93,7 +88,6 @@ def test_an_index_of_other_documents(shelf: Path, sql: Callable[..., Any]) -> No
 def test_an_index_that_is_behind(
     indexed: Library, records: list[Record], sql: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Where documents changed or went behind its back, a rebuild is advised."""
     sql("UPDATE documents SET content_hash = x'00' WHERE external_id = ?", records[3]["id"])
     sql("DELETE FROM documents WHERE external_id = ?", records[5]["id"])
     asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
@@ -104,7 +98,6 @@ def test_an_index_that_is_behind(
 
 
 def test_a_damaged_index_is_stated(indexed: Library, tmp_path: Path) -> None:
-    """A damaged index is an error: words must not silently stand in for it."""
     assert isinstance(indexed.path, Path)
     (vectors,) = index_folder(indexed.path).glob("*/vectors.npy")
     vectors.write_bytes(vectors.read_bytes()[:-8])
@@ -116,7 +109,6 @@ def test_a_damaged_index_is_stated(indexed: Library, tmp_path: Path) -> None:
 
 
 def test_an_index_of_another_name(indexed: Library) -> None:
-    """Another index is compared by its name; an unknown name is stated."""
     indexed.index("olpi", options=IndexOptions(name="other", dims=3))
     report = indexed.evaluate("similarity", options=EvaluateOptions(index="other"))
     assert report.tables[0].rows[-1]["representation"] == "olpi"
@@ -126,13 +118,11 @@ def test_an_index_of_another_name(indexed: Library) -> None:
 
 
 def test_without_an_index_the_baselines_remain(shelf: Path) -> None:
-    """A library without an index is compared by terms and LSI."""
     assert _names(Library(shelf).evaluate("similarity")) == ["terms", "lsi"]
     assert _names(Library(shelf).evaluate()) == ["terms", "lsi", "rlpi"]
 
 
 def test_an_overview_has_all_that_labels_allow(indexed: Library) -> None:
-    """One table has the figures of pairs, classes and clusters, a row for each representation."""
     report = indexed.evaluate()
     table = report.tables[0]
     assert _names(report) == ["terms", "lsi", "rlpi"]
@@ -144,7 +134,6 @@ def test_an_overview_has_all_that_labels_allow(indexed: Library) -> None:
 
 
 def test_an_overview_with_queries(indexed: Library, tmp_path: Path) -> None:
-    """With queries, their table is there too; without labels, it is there alone."""
     asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1"])
     report = indexed.evaluate(wanted=asked)
     assert "retrieval" in [table.name for table in report.tables]
@@ -153,7 +142,6 @@ def test_an_overview_with_queries(indexed: Library, tmp_path: Path) -> None:
 def test_an_overview_of_queries_alone(
     put: Callable[..., Any], library: Path, tmp_path: Path
 ) -> None:
-    """Without labels queries are measured, and what labels would allow is named."""
     put([{"id": str(number), "text": f"ship number {number}"} for number in range(6)])
     report = Library(library).evaluate(wanted=_questions(tmp_path, ["1\tship"], ["1 0 3 1"]))
     assert [table.name for table in report.tables][:2] == ["overview", "retrieval"]
@@ -176,7 +164,6 @@ def test_an_overview_names_what_is_impossible(put: Callable[..., Any], library: 
 
 
 def test_bad_queries_are_stated_before_the_long_part(indexed: Library, tmp_path: Path) -> None:
-    """A file that cannot be read stops an overview before anything is measured."""
     begun: list[str] = []
     asked = _questions(tmp_path, ["1\tship"], ["1 0 sea/0 1", "1 0"])
     with pytest.raises(Exception, match="line 2"):
@@ -185,7 +172,6 @@ def test_bad_queries_are_stated_before_the_long_part(indexed: Library, tmp_path:
 
 
 def test_an_empty_or_missing_library(library: Path, records: list[Record], put: Any) -> None:
-    """No library, an empty one and a text file are each stated."""
     with pytest.raises(LibraryError, match="No library"):
         Library(library).evaluate()
     put(records[:1])
@@ -199,7 +185,6 @@ def test_an_empty_or_missing_library(library: Path, records: list[Record], put: 
 
 
 def test_python_options_are_checked(indexed: Library) -> None:
-    """Unknown evaluations, and options of another one, are refused."""
     with pytest.raises(BadOption, match="unknown evaluation “speed”"):
         indexed.evaluate("speed")
     with pytest.raises(BadOption, match="needs CategoriesOptions"):
@@ -228,7 +213,6 @@ def test_python_sweeps(indexed: Library) -> None:
 def test_the_state_of_a_library(
     indexed: Library, records: list[Record], put: Callable[..., Any]
 ) -> None:
-    """A digest changes with documents, labels and indexes, and with nothing else."""
     states = [library_state(Session(indexed.path))]
     assert library_state(Session(indexed.path)) == states[0]
     indexed.index("lsi")
@@ -243,7 +227,6 @@ def test_the_state_of_a_library(
 def test_the_documents_of_a_library_are_in_no_order(
     indexed: Library, records: list[Record], put: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """The same documents, brought in the other way round, have the same figures."""
     other = tmp_path / "other.db"
     put(records[::-1], into=other)
     options = EvaluateOptions(methods=("terms", "lsi"))

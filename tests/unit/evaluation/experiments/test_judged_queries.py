@@ -57,7 +57,6 @@ def _as_trec_eval_reads(text: str) -> dict[str, dict[str, float]]:
 
 
 def test_figures_are_those_of_trec_eval(corpus: Library) -> None:
-    """All measures of all ways equal those of trec_eval on the run that `query --trec` prints."""
     from typer.testing import CliRunner
 
     from lpisearch.cli.app import app
@@ -82,7 +81,6 @@ _ODD_IDS = ("a b", "a%20b", "a_b", "100%", "tab\tid", "no\u00a0break", "\ufeffma
 def test_a_run_and_judgements_name_the_same_documents(
     put: Callable[..., object], library: Path, tmp_path: Path, written: str
 ) -> None:
-    """Ids with blanks, tabs and percent signs are found again, in a run and in the judgements."""
     put([{"id": name, "text": f"bread {'oven ' * at}"} for at, name in enumerate(_ODD_IDS)])
     queries, qrels = tmp_path / "queries.jsonl", tmp_path / "qrels.tsv"
     queries.write_text('{"id": "the first", "text": "bread"}')
@@ -104,7 +102,6 @@ def test_a_run_and_judgements_name_the_same_documents(
 
 
 def test_settings_are_compared_in_pairs(corpus: Library) -> None:
-    """Each pair of ways has a difference that is that of their figures, and a significance."""
     first, second = corpus.evaluate("retrieval", wanted=_FILES).tables[:2]
     figures = {str(row["by"]): float(row["AP"] or 0) for row in first.rows}
     assert len(second.rows) == 3
@@ -115,7 +112,6 @@ def test_settings_are_compared_in_pairs(corpus: Library) -> None:
 
 
 def test_methods_are_compared_in_memory(corpus: Library) -> None:
-    """Methods that are named are indexed and asked, the index in use staying as it is."""
     before = corpus.status()["indexes"]
     options = EvaluateOptions(methods=("lsi", "rlpi"), dims=8)
     table = corpus.evaluate("retrieval", options=options, wanted=_FILES).tables[0]
@@ -129,7 +125,6 @@ def test_methods_are_compared_in_memory(corpus: Library) -> None:
 def test_what_does_not_fit_is_counted_and_named(
     corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
-    """Unjudged queries, missing queries and missing documents have notes and tables."""
     known = "baking/cold-kitchen.txt"
     wanted = asked(
         "one\tbread\ntwo\tflour\nthree\twater\n",
@@ -151,7 +146,6 @@ def test_what_does_not_fit_is_counted_and_named(
 def test_a_query_that_finds_nothing_counts_as_nothing(
     corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
-    """A query without a known word scores 0 by words, as with the option -c of trec_eval."""
     wanted = asked("one\tzzyzx\n", "one 0 baking/cold-kitchen.txt 1\n")
     rows = corpus.evaluate("retrieval", wanted=wanted).tables[0].rows
     lexical = next(row for row in rows if row["by"] == "lexical")
@@ -159,7 +153,6 @@ def test_a_query_that_finds_nothing_counts_as_nothing(
 
 
 def test_files_that_share_nothing(corpus: Library, asked: Callable[..., RetrievalOptions]) -> None:
-    """Files that name queries differently, or other documents, are stated."""
     with pytest.raises(NothingToEvaluate, match="no relevant document for any of 1 query"):
         corpus.evaluate("retrieval", wanted=asked("one\tbread\n", "1 0 a 1\n"))
     with pytest.raises(NothingToEvaluate, match="None of 1 judged document is in the library"):
@@ -167,7 +160,6 @@ def test_files_that_share_nothing(corpus: Library, asked: Callable[..., Retrieva
 
 
 def test_without_an_index_words_rank(shelf: Path, asked: Callable[..., RetrievalOptions]) -> None:
-    """Without an index words alone rank, and it is said; asking for more is stated."""
     from dataclasses import replace
 
     wanted = asked("1\tship\n", "1 0 sea/0 1\n")
@@ -197,7 +189,6 @@ def test_retrieval_refuses(corpus: Library, changed: dict[str, Any], said: str) 
 
 
 def test_terms_make_no_index(corpus: Library) -> None:
-    """Plain terms cannot be asked as an index: there is --by lexical."""
     with pytest.raises(BadOption, match="lexical"):
         corpus.evaluate("retrieval", options=EvaluateOptions(methods=("terms",)), wanted=_FILES)
 
@@ -205,13 +196,11 @@ def test_terms_make_no_index(corpus: Library) -> None:
 def test_malformed_queries_are_stated(
     corpus: Library, asked: Callable[..., RetrievalOptions]
 ) -> None:
-    """A file of queries that cannot be read is an error with its line."""
     with pytest.raises(LpiSearchError, match="line 2"):
         corpus.evaluate("retrieval", wanted=asked("one\tbread\nnothing\n", "one 0 a 1\n"))
 
 
 def test_each_part_of_an_evaluation_has_a_figure(corpus: Library) -> None:
-    """What the tables compare is drawn, a bar for each figure of theirs."""
     report = corpus.evaluate(options=EvaluateOptions(methods=("terms", "lsi")), wanted=_FILES)
     figures = {figure.name: figure for figure in report.figures}
     names = ["similarity", "classify-accuracy", "classify-macro_f1", "cluster", "retrieval"]

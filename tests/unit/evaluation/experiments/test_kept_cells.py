@@ -49,7 +49,6 @@ def _figures(source: EvaluationInput, cells: Cells) -> list[dict[str, Any]]:
 
 
 def test_an_interrupted_run_goes_on_where_it_was(source: Callable[..., EvaluationInput]) -> None:
-    """After Ctrl-C the finished parts are not computed again, and the result is the same."""
     documents = source()
     undisturbed = _figures(documents, Cells())
     stopper = _Stopper(at=3)
@@ -65,7 +64,6 @@ def test_an_interrupted_run_goes_on_where_it_was(source: Callable[..., Evaluatio
 
 
 def test_each_part_is_computed_once(cache: Path) -> None:
-    """A part that is in the file is read, not computed."""
     computed = []
 
     def compute() -> int:
@@ -83,7 +81,6 @@ def test_each_part_is_computed_once(cache: Path) -> None:
 
 
 def test_a_line_that_was_cut_short_is_passed_over(cache: Path) -> None:
-    """What a kill left of a last line costs that part alone, and does not swallow the next."""
     with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         cells.value("first", lambda: "é", 1)
         cells.value("second", lambda: 2, 1)
@@ -100,7 +97,6 @@ def test_a_line_that_was_cut_short_is_passed_over(cache: Path) -> None:
 
 
 def test_nonsense_in_the_file_is_passed_over(cache: Path) -> None:
-    """Lines that are no entries count for nothing."""
     with suppress(KeyboardInterrupt), resumable_cells(_SIGNATURE) as cells:
         cells.value("part", lambda: 1)
         raise KeyboardInterrupt
@@ -111,7 +107,6 @@ def test_nonsense_in_the_file_is_passed_over(cache: Path) -> None:
 
 
 def test_other_options_and_other_files_share_nothing(tmp_path: Path) -> None:
-    """Parts of one run serve no other: not with other options, nor of a file that changed."""
     file = tmp_path / "matrix.npz"
     file.write_text("one")
     names = set()
@@ -127,7 +122,6 @@ def test_other_options_and_other_files_share_nothing(tmp_path: Path) -> None:
 
 
 def test_what_nobody_went_on_with_is_forgotten(cache: Path) -> None:
-    """Parts of a run that was stopped more than a month ago are removed, newer ones are not."""
     cache.mkdir(parents=True)
     for name, days in (("old.jsonl", 31), ("new.jsonl", 29), ("other.txt", 99)):
         (cache / name).write_text("")
@@ -141,7 +135,6 @@ def test_what_nobody_went_on_with_is_forgotten(cache: Path) -> None:
 def test_a_cache_that_cannot_be_written_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where nothing can be kept, the evaluation runs without."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with resumable_cells(_SIGNATURE) as cells:
@@ -150,8 +143,6 @@ def test_a_cache_that_cannot_be_written_stops_nothing(
 
 
 def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no cache folder, parts are kept in memory."""
-
     def homeless() -> Path:
         raise RuntimeError
 
@@ -163,7 +154,6 @@ def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_shares_that_look_alike_are_different_parts(source: Callable[..., EvaluationInput]) -> None:
-    """5 % and 5.4 % of the documents are told apart, as are their cells."""
     from lpisearch.evaluation.categorisation import evaluate_classify
     from lpisearch.options import CategoriesOptions
 

@@ -49,7 +49,6 @@ def _cluster(
 
 
 def test_one_class_is_nothing_to_tell_apart(source: Make) -> None:
-    """With a single class, every evaluation says so and names it, on one harmless line."""
     alike = source([("one\x1b[2J",)] * 36)
     for run in (_similarity, _cluster):
         with pytest.raises(NothingToEvaluate, match="the same label, “one\ufffd\\[2J”"):
@@ -59,20 +58,17 @@ def test_one_class_is_nothing_to_tell_apart(source: Make) -> None:
 
 
 def test_no_label_is_nothing_to_compare_with(source: Make) -> None:
-    """Without labels, every evaluation says so."""
     for run in (_similarity, _cluster):
         with pytest.raises(NothingToEvaluate, match="No document has a label"):
             run(source([()] * 36))
 
 
 def test_labelled_documents_without_words_are_nothing(source: Make, counts: Any) -> None:
-    """Labels alone are not enough."""
     with pytest.raises(NothingToEvaluate, match="No labelled document contains any words"):
         _similarity(source(matrix=csr_array(counts.shape)))
 
 
 def test_what_is_left_out_is_counted(source: Make) -> None:
-    """Documents without a label are left out, and where one is needed those with several."""
     labels = [(), *_A[1:], ("a", "b"), ("b", "c"), *_B[2:]]
     assert _similarity(source(labels)).rows[0]["documents"] == 35
     assert _similarity(source(labels)).notes == ("1 document has no label (skipped).",)
@@ -84,7 +80,6 @@ def test_what_is_left_out_is_counted(source: Make) -> None:
 
 
 def test_documents_with_several_labels_are_judged(source: Make) -> None:
-    """Precision at 1, micro and macro F1; a document of two classes gets both where it can."""
     labels = [("class 0", "low") if row < 12 else (f"class {row // 12}",) for row in range(36)]
     table = _classify(source(labels), CategoriesOptions(train=(0.7,), repeats=3))
     assert table.notes[0].startswith("12 documents have more than one label. P@1 is the share")
@@ -98,7 +93,6 @@ def test_documents_with_several_labels_are_judged(source: Make) -> None:
 
 
 def test_a_sweep_and_an_overview_know_several_labels(source: Make) -> None:
-    """What they draw and show is what there is."""
     labels = [("class 0", "low") if row < 12 else (f"class {row // 12}",) for row in range(36)]
     wanted = CategoriesOptions(train=(0.3, 0.6), repeats=1, classifiers=("centroid",))
     report = evaluate_classify(source(labels), _options(), wanted, Cells())
@@ -107,7 +101,6 @@ def test_a_sweep_and_an_overview_know_several_labels(source: Make) -> None:
 
 
 def test_a_class_with_one_document(source: Make) -> None:
-    """It is learned from but never judged; in clusters it is a class; in pairs it is another."""
     labels = [("alone",), *_A[1:], *_B]
     judged = _classify(source(labels), CategoriesOptions(train=(0.5,), repeats=3))
     assert judged.notes == ()
@@ -117,7 +110,6 @@ def test_a_class_with_one_document(source: Make) -> None:
 
 
 def test_classes_of_one_document_each(source: Make) -> None:
-    """Nothing can be judged, no pair is of one topic, and every clustering is right or stated."""
     labels = [(f"label {row}",) for row in range(36)]
     with pytest.raises(NothingToEvaluate, match="No class has more than one document"):
         _classify(source(labels), CategoriesOptions(train=(0.5,)))
@@ -127,7 +119,6 @@ def test_classes_of_one_document_each(source: Make) -> None:
 
 
 def test_a_class_that_training_lacks_counts_as_errors(source: Make) -> None:
-    """What nobody could have learned is counted as wrong, and named."""
     splits = ["train"] * 12 + ["test", "train"] * 6 + ["test"] * 12
     table = _classify(source(splits=splits), CategoriesOptions("field"))
     said = "1 class has no training document (counted as errors): class 2."
@@ -146,7 +137,6 @@ def test_a_class_that_training_lacks_counts_as_errors(source: Make) -> None:
     ids=["no test", "no train", "no split", "one class"],
 )
 def test_an_empty_side_of_a_split_is_stated(source: Make, splits: list[str], said: str) -> None:
-    """A split by field that cannot be judged says so, with a next step."""
     with pytest.raises(NothingToEvaluate, match=said) as caught:
         _classify(source(splits=splits), CategoriesOptions("field"))
     wanted = "wanted=CategoriesOptions(train=(0.5,))"
@@ -154,7 +144,6 @@ def test_an_empty_side_of_a_split_is_stated(source: Make, splits: list[str], sai
 
 
 def test_the_field_is_taken_where_documents_state_it(source: Make) -> None:
-    """A stated split is taken unless shares are asked for; those are drawn."""
     stated = source(splits=["train", "train", "test"] * 12)
     assert "train" not in _classify(stated, CategoriesOptions()).columns
     drawn = _classify(stated, CategoriesOptions(train=(0.25,), repeats=2))
@@ -164,7 +153,6 @@ def test_the_field_is_taken_where_documents_state_it(source: Make) -> None:
 
 
 def test_each_draw_is_another(source: Make) -> None:
-    """Draws of one share differ, and the seed says which they are."""
     collection = source().collection
     wanted = CategoriesOptions(train=(0.5,), repeats=3)
     drawn = [[split.seen.tolist() for split in make_splits(collection, wanted, 0)]]
@@ -174,7 +162,6 @@ def test_each_draw_is_another(source: Make) -> None:
 
 
 def test_only_the_largest_classes(source: Make) -> None:
-    """The largest classes are kept, and what was left out is said."""
     labels = [*_A[:16], *_B[:14], *[("c",)] * 6]
     table = _cluster(source(labels), largest=2)
     assert table.rows[0]["classes"] == 2
@@ -183,7 +170,6 @@ def test_only_the_largest_classes(source: Make) -> None:
 
 
 def test_the_number_of_parts_is_known(source: Make) -> None:
-    """What is foretold of a long run is what comes: sets of classes come once each."""
     begun: list[tuple[int, int]] = []
     cells = Cells(on_cell=lambda _name, done, total: begun.append((done, total)))
     wanted = ClusterOptions((2, 0), draws=50)
@@ -192,7 +178,6 @@ def test_the_number_of_parts_is_known(source: Make) -> None:
 
 
 def test_classes_are_drawn(source: Make) -> None:
-    """Each number of classes is drawn as often as asked for, or as there are different sets."""
     table = _cluster(source(), ClusterOptions((2, 3, 0), draws=2))
     found = [(row["representation"], row["classes"], row.get("draws")) for row in table.rows]
     assert found == [
@@ -255,7 +240,6 @@ def test_cluster_refuses(source: Make, wanted: ClusterOptions, said: str) -> Non
     ],
 )
 def test_every_evaluation_refuses(source: Make, options: dict[str, Any], said: str) -> None:
-    """What no evaluation can work with is refused by all of them."""
     documents = source()
     for run in (_similarity, _cluster):
         with pytest.raises(BadOption, match=said):
@@ -265,7 +249,6 @@ def test_every_evaluation_refuses(source: Make, options: dict[str, Any], said: s
 
 
 def test_more_than_there_is(source: Make) -> None:
-    """More dimensions or neighbours than documents are as many as there are."""
     options: dict[str, Any] = {"methods": ("lsi", "rlpi", "lpi", "olpi"), "dims": 500}
     options["neighbours"] = 500
     for table in (
@@ -286,7 +269,6 @@ def test_two_documents(source: Make, counts: Any) -> None:
 
 
 def test_labels_are_any_text(source: Make) -> None:
-    """Labels may hold blanks, commas, markup and letters of any script."""
     names = ["a, b", "<script>alert(1)</script>", "überß 漢字 [/red]"]
     labels = [(names[row // 12],) for row in range(36)]
     table = _classify(source(labels), CategoriesOptions(train=(0.5,), repeats=1))

@@ -71,7 +71,6 @@ def _by_hand(counts: csr_array) -> float:
 def test_a_matrix_gives_what_its_counts_give_by_hand(
     archive: Callable[..., Path], counts: csr_array, tmp_path: Path
 ) -> None:
-    """An .npz and an svmlight file of the same counts have the AP that the definition gives."""
     expected = _by_hand(counts)
     for path in (archive(), _svmlight(counts, tmp_path / "counts.txt")):
         source = EvaluationInput.open(Session(Path("nowhere.db")), EvaluateOptions(matrix=path))
@@ -81,7 +80,6 @@ def test_a_matrix_gives_what_its_counts_give_by_hand(
 
 
 def test_what_is_read_is_what_was_written(archive: Callable[..., Path], counts: csr_array) -> None:
-    """Counts and labels come back, and counts are used as they are."""
     collection = matrix_collection(archive())
     np.testing.assert_array_equal(collection.counts.toarray(), counts.toarray())
     assert collection.single_labels == _LABELS
@@ -89,14 +87,12 @@ def test_what_is_read_is_what_was_written(archive: Callable[..., Path], counts: 
 
 
 def test_svmlight_may_have_several_labels_or_none(tmp_path: Path) -> None:
-    """Labels of an svmlight file are lists."""
     path = tmp_path / "multi.txt"
     path.write_text("1,2 1:1\n 2:1\n3.5 3:1\n")
     assert matrix_collection(path).labels == (("1", "2"), (), ("3.5",))
 
 
 def test_a_stored_zero_is_no_occurrence(archive: Callable[..., Path], counts: csr_array) -> None:
-    """Documents that hold only zeros have no word."""
     data = counts.data.copy()
     data[: counts.indptr[2]] = 0
     source = EvaluationInput.open(
@@ -108,7 +104,6 @@ def test_a_stored_zero_is_no_occurrence(archive: Callable[..., Path], counts: cs
 
 
 def test_classes_are_found_in_a_matrix(archive: Callable[..., Path]) -> None:
-    """Three classes that prefer other terms are found again by k-means."""
     source = EvaluationInput.open(Session(Path("nowhere.db")), EvaluateOptions(matrix=archive()))
     table = evaluate_cluster(source, _TERMS, ClusterOptions(), Cells()).tables[0]
     assert (table.rows[0]["AC"], table.rows[0]["classes"]) == (1.0, 3)
@@ -144,7 +139,6 @@ def _garble(path: Path) -> None:
 def test_arrays_that_are_no_matrix_are_stated(
     archive: Callable[..., Path], changed: dict[str, Any], said: str
 ) -> None:
-    """Missing, wrong and pickled arrays are errors that name the file."""
     path = archive(**changed)
     with pytest.raises(MatrixUnreadable) as caught:
         matrix_collection(path)
@@ -159,7 +153,6 @@ def test_arrays_that_are_no_matrix_are_stated(
 def test_numbers_that_count_nothing_are_stated(
     archive: Callable[..., Path], counts: csr_array, number: complex, said: str
 ) -> None:
-    """Negative, infinite and complex numbers are errors."""
     data = counts.data.astype(type(number))
     data[3] = number
     with pytest.raises(MatrixUnreadable, match=said):
@@ -168,7 +161,6 @@ def test_numbers_that_count_nothing_are_stated(
 
 @pytest.mark.parametrize("harm", [_cut, _garble])
 def test_a_damaged_archive_is_stated(archive: Callable[..., Path], harm: Any) -> None:
-    """A file that was cut short or garbled is an error, and no file stays open."""
     path = archive()
     harm(path)
     with pytest.raises(MatrixUnreadable):
@@ -179,7 +171,6 @@ def test_a_damaged_archive_is_stated(archive: Callable[..., Path], harm: Any) ->
     "text", ["", "hello world\n", "1 99999999999:1\n", "1 1:nan\n", "1 -1:1\n", "1 1:1 1:2\n", "\0"]
 )
 def test_a_file_that_is_no_svmlight_is_stated(tmp_path: Path, text: str) -> None:
-    """Garbage in a text file is an error that names the file."""
     path = tmp_path / "garbage.txt"
     path.write_text(text)
     with pytest.raises(MatrixUnreadable, match=r"garbage\.txt"):
@@ -187,7 +178,6 @@ def test_a_file_that_is_no_svmlight_is_stated(tmp_path: Path, text: str) -> None
 
 
 def test_a_folder_and_nothing_are_stated(tmp_path: Path) -> None:
-    """A folder is no matrix, nor is a path that leads nowhere."""
     for path in (tmp_path, tmp_path / "nothing.npz"):
         with pytest.raises(MatrixUnreadable):
             matrix_collection(path)

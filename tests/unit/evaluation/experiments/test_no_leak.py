@@ -78,7 +78,6 @@ def _run(watch: _Watch, source: EvaluationInput) -> tuple[list[Any], list[Any]]:
 def test_test_documents_cannot_leak(
     source: Callable[..., EvaluationInput], counts: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Vocabulary, idf, map, α and judgement are bit-equal whatever the other test documents say."""
     watch = _Watch(monkeypatch)
     learned, said = _run(watch, source(splits=_SPLITS))
     learned_again, said_again = _run(watch, source(splits=_SPLITS, matrix=_garbage(counts)))
@@ -91,7 +90,6 @@ def test_test_documents_cannot_leak(
 def test_training_documents_do_teach(
     source: Callable[..., EvaluationInput], counts: csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The watch of the test above does see a change in a training document."""
     watch = _Watch(monkeypatch)
     learned, _ = _run(watch, source(splits=_SPLITS))
     dense = counts.toarray()
@@ -104,7 +102,6 @@ def test_training_documents_do_teach(
 
 
 def test_words_of_test_documents_are_unknown(collect: Callable[..., Collection]) -> None:
-    """A term that only test documents have is in no vocabulary that was learned."""
     matrix = csr_array(np.array([[2, 1, 0], [1, 2, 0], [0, 0, 3]], np.float32))
     collection = collect([("a",), ("b",), ("a",)], matrix=matrix)
     weights = TermWeights.learn(collection.of([0, 1]), "")
@@ -116,7 +113,6 @@ def test_words_of_test_documents_are_unknown(collect: Callable[..., Collection])
 def test_the_order_of_documents_does_not_matter(
     source: Callable[..., EvaluationInput], collect: Callable[..., Collection], name: str
 ) -> None:
-    """Documents in another order have the same figures."""
     whole = replace(collect(splits=_SPLITS))
     order = np.random.default_rng(1).permutation(len(whole))
     options, wanted = EvaluateOptions(methods=(name,)), CategoriesOptions("field")
@@ -132,7 +128,6 @@ def test_the_order_of_documents_does_not_matter(
 def test_a_document_is_placed_alike_alone_and_among_others(
     collect: Callable[..., Collection],
 ) -> None:
-    """Where a document lies does not depend on those that are placed with it."""
     collection = collect()
     weights = TermWeights.learn(collection, "")
     learned = represent("lsi", weights.apply(collection.counts), EvaluateOptions(dims=3))
@@ -144,7 +139,6 @@ def test_a_document_is_placed_alike_alone_and_among_others(
 def test_a_library_without_its_test_documents_teaches_the_same(
     library: Path, records: list[dict[str, Any]], put: Callable[..., Any]
 ) -> None:
-    """In a library too, what test documents say changes not a bit of what is learned."""
     from lpisearch.evaluation.collection import library_collection, single_labelled
 
     judged = []

@@ -27,7 +27,6 @@ def _json(done: Result) -> Any:
 
 
 def test_eigenvalues_side_by_side(cli: Cli, shelf: Path) -> None:
-    """Each column has f of its method, ascending but for rounding; those of OLPI are its own."""
     rows = _json(cli("evaluate", "spectrum", "--dims", "6", "--neighbours", "4", "--json"))["rows"]
     assert [row["dimension"] for row in rows] == [1, 2, 3, 4, 5, 6]
     collection = library_collection(Session(shelf))
@@ -40,7 +39,6 @@ def test_eigenvalues_side_by_side(cli: Cli, shelf: Path) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_the_bounds_meet_where_terms_suffice(cli: Cli) -> None:
-    """More terms never raise the upper bound; with as many as documents it is the lower one."""
     done = cli("evaluate", "spectrum", "--dims", "3", "--markdown")
     assert done.exit_code == 0
     lines = done.stdout.partition("Bounds on the sum of f over 3 dimensions")[2].splitlines()
@@ -57,7 +55,6 @@ def test_the_bounds_meet_where_terms_suffice(cli: Cli) -> None:
 def test_bounds_of_a_large_collection_are_of_a_sample(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond a few thousand documents a sample is taken, and it is said."""
     monkeypatch.setattr(dimensions, "MOST_DOCUMENTS", 20)
     done = cli("evaluate", "spectrum", "--dims", "3")
     assert done.exit_code == 0
@@ -70,14 +67,12 @@ def test_bounds_of_a_large_collection_are_of_a_sample(
     [(("--methods", "lsi"), "lsi has no graph"), (("--graph", "label"), "built from labels")],
 )
 def test_what_has_no_spectrum_is_refused(cli: Cli, words: tuple[str, ...], said: str) -> None:
-    """A method without a graph has no f; a graph of labels has none to be built from."""
     done = cli("evaluate", "spectrum", *words)
     assert done.exit_code == 2
     assert said in done.stderr
 
 
 def test_an_empty_library_is_refused(cli: Cli, shelf: Path) -> None:
-    """Without documents there is nothing to link."""
     import lpisearch
 
     with lpisearch.open(shelf) as library:

@@ -62,7 +62,6 @@ def _points(rows: Sequence[Mapping[str, Cell]], over: str) -> list[tuple[Cell, C
 def test_methods_without_the_parameter_run_once(
     shelf: Path, measure: str, over: str, values: tuple[float, ...], fixed: list[str]
 ) -> None:
-    """Each method runs at each value; one that has no such parameter runs once, as a baseline."""
     report = _sweep(shelf, measure, over, values)
     varied = [name for name in _OPTIONS.methods if name not in fixed]
     expected: set[tuple[Cell, Cell]] = {(name, None) for name in fixed}
@@ -78,7 +77,6 @@ def test_methods_without_the_parameter_run_once(
 
 
 def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
-    """A sweep has the figures that the measure gives at each value by itself."""
     source = EvaluationInput.open(Session(shelf), EvaluateOptions())
     options = replace(_OPTIONS, methods=("lsi",))
     kinds: dict[str, tuple[Callable[..., Report], Any, str]] = {
@@ -99,7 +97,6 @@ def test_a_point_is_what_the_measure_gives_there(shelf: Path) -> None:
 def test_a_parameter_reaches_the_method(
     shelf: Path, over: str, values: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sweep hands each value of its parameter to the measure."""
     seen: list[Any] = []
 
     def watch(source: EvaluationInput, options: EvaluateOptions, *rest: Any) -> Report:
@@ -112,7 +109,6 @@ def test_a_parameter_reaches_the_method(
 
 
 def test_the_share_to_learn_from(shelf: Path) -> None:
-    """Shares are drawn anew at each value, for all methods."""
     wanted = replace(_CATEGORIES, split="auto", repeats=2)
     sweep = SweepOptions("classify", "train", (0.2, 0.5))
     report = evaluate_sweep(Session(shelf), _OPTIONS, sweep, wanted, Cells())
@@ -122,7 +118,6 @@ def test_the_share_to_learn_from(shelf: Path) -> None:
 
 
 def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
-    """Each method ranks by an index of each size; plain terms, which make none, are left out."""
     corpus = shipped_folder("sample_corpus")
     files = RetrievalOptions(corpus / "queries.jsonl", corpus / "qrels.tsv", by=("semantic",))
     sweep = SweepOptions("retrieval", "dims", (5, 30))
@@ -152,13 +147,11 @@ def test_retrieval_is_swept_over_indexes_in_memory(sample: Path) -> None:
 def test_a_sweep_refuses(
     library: Path, measure: str, over: str, values: tuple[float, ...], message: str
 ) -> None:
-    """What cannot be swept is refused before anything is read; all bad values are named."""
     with pytest.raises(BadOption, match=message):
         _sweep(library, measure, over, values)
 
 
 def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -> None:
-    """Retrieval by a matrix is refused: it would silently use the library."""
     files = RetrievalOptions(tmp_path / "queries", tmp_path / "qrels")
     sweep = SweepOptions("retrieval", "dims", (5.0,))
     options = replace(_OPTIONS, matrix=tmp_path / "counts.npz")
@@ -167,7 +160,6 @@ def test_queries_are_not_looked_for_in_a_matrix(library: Path, tmp_path: Path) -
 
 
 def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
-    """Parameters name the documents, their words, all options and values; versions are there."""
     report = _sweep(shelf, "cluster", "dims", (2, 3))
     expected = {
         "documents": 40,
@@ -185,7 +177,6 @@ def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
 
 
 def test_lines_are_named_by_what_tells_them_apart(shelf: Path) -> None:
-    """One number of classes is not named in each line; two are."""
     one = _sweep(shelf, "cluster", "dims", (2,)).figures[0]
     assert [line.name for line in one.series] == ["terms", "lsi", "rlpi"]
     wanted = ClusterOptions((2, 3), draws=1)

@@ -29,7 +29,6 @@ def _run(source: EvaluationInput, wanted: SimilarityOptions, dims: Any = (None,)
 
 
 def test_a_subset_is_the_documents_that_hold_a_word(source: Make, counts: Any) -> None:
-    """Columns name subsets, and the table has their means."""
     report = _run(source(), SimilarityOptions(words=("term0", "term11")))
     means, subsets, _ = report.tables
     for name in ("terms", "lsi"):
@@ -46,7 +45,6 @@ def test_a_subset_is_the_documents_that_hold_a_word(source: Make, counts: Any) -
 
 
 def test_words_are_stemmed_as_the_library_stems(shelf: Path) -> None:
-    """A word is looked for as queries are: by its stem."""
     collection = library_collection(Session(shelf))
     (plain,), _ = word_subsets(collection, SimilarityOptions(words=("story",)))
     (plural,), _ = word_subsets(collection, SimilarityOptions(words=("Stories",)))
@@ -55,7 +53,6 @@ def test_words_are_stemmed_as_the_library_stems(shelf: Path) -> None:
 
 
 def test_unknown_words_are_all_named(source: Make, shelf: Path) -> None:
-    """All words that no document has are named at once."""
     with pytest.raises(BadOption, match="“nowhere”, “term99”"):
         _run(source(), SimilarityOptions(words=("term1", "nowhere", "term99")))
     in_library = EvaluationInput.open(Session(shelf), EvaluateOptions())
@@ -64,7 +61,6 @@ def test_unknown_words_are_all_named(source: Make, shelf: Path) -> None:
 
 
 def test_the_most_frequent_words_within_bounds(source: Make, counts: Any) -> None:
-    """Words are taken by how many documents have them, within the bounds."""
     sizes = {f"term{column}": counts[:, [column]].nnz for column in range(40)}
     wanted = SimilarityOptions(most_frequent=3, subset_size=(5, 14))
     found = _run(source(), wanted).tables[1]
@@ -78,7 +74,6 @@ def test_the_most_frequent_words_within_bounds(source: Make, counts: Any) -> Non
 
 
 def test_a_subset_of_one_class_is_left_out(source: Make, counts: Any) -> None:
-    """A word of one class alone tells nothing apart: it is named; with no other, it is stated."""
     changed = counts.toarray()
     changed[:, 39] = 0
     changed[:5, 39] = 1
@@ -92,7 +87,6 @@ def test_a_subset_of_one_class_is_left_out(source: Make, counts: Any) -> None:
 
 
 def test_a_subset_without_a_pair_of_one_topic_is_left_out(source: Make, counts: Any) -> None:
-    """A word in one document of each class has no relevant pair: it is named."""
     from scipy.sparse import csr_array
 
     changed = counts.toarray()
@@ -104,7 +98,6 @@ def test_a_subset_without_a_pair_of_one_topic_is_left_out(source: Make, counts: 
 
 
 def test_columns_of_a_matrix_are_named_by_number(source: Make) -> None:
-    """Without words, subsets are named by columns."""
     from dataclasses import replace
 
     documents = source()
@@ -116,7 +109,6 @@ def test_columns_of_a_matrix_are_named_by_number(source: Make) -> None:
 
 
 def test_fewer_dimensions_are_the_first_of_more(source: Make) -> None:
-    """One fit serves all numbers of dimensions of a nested method, as separate fits would."""
     together = _run(source(), SimilarityOptions(), (2, 4)).tables[0].rows
     for dims in (2, 4):
         (alone,) = [

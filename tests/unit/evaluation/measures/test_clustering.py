@@ -36,7 +36,6 @@ def _best_match(labels: list[int], clusters: list[int]) -> float:
 @settings(max_examples=50)
 @given(_PAIRS)
 def test_accuracy_is_that_of_the_best_of_all_matchings(pairs: list[tuple[int, int]]) -> None:
-    """Also where the numbers of classes and clusters differ."""
     labels, clusters = map(list, zip(*pairs, strict=True))
     found = clustering_accuracy(labels, clusters)
     assert found == pytest.approx(_best_match(labels, clusters))
@@ -47,7 +46,6 @@ def test_accuracy_is_that_of_the_best_of_all_matchings(pairs: list[tuple[int, in
 def test_information_is_the_mutual_one_over_the_larger_entropy(
     pairs: list[tuple[int, int]],
 ) -> None:
-    """The parts are those of scikit-learn and scipy."""
     labels, clusters = map(list, zip(*pairs, strict=True))
     larger = max(entropy(np.bincount(labels)), entropy(np.bincount(clusters)))
     expected = mutual_info_score(labels, clusters) / larger if larger else 1
@@ -55,7 +53,6 @@ def test_information_is_the_mutual_one_over_the_larger_entropy(
 
 
 def test_six_documents_by_hand() -> None:
-    """Two clusters of two and one class split: 5 of 6 fit; MI is log2(3) - 1/2 x 0.9183."""
     labels, clusters = list("aabbcc"), [2, 2, 0, 0, 0, 1]
     assert clustering_accuracy(labels, clusters) == pytest.approx(5 / 6)
     one_third = -(1 / 3) * np.log2(1 / 3) - (2 / 3) * np.log2(2 / 3)
@@ -64,7 +61,6 @@ def test_six_documents_by_hand() -> None:
 
 
 def test_one_class_or_one_cluster() -> None:
-    """One of both is agreement; one of either is no information."""
     assert mutual_information(["a"] * 4, [0] * 4) == 1
     assert mutual_information(["a"], [3]) == 1
     assert mutual_information(["a"] * 4, [0, 1, 0, 1]) == 0
@@ -75,7 +71,6 @@ def test_one_class_or_one_cluster() -> None:
 
 @pytest.mark.parametrize("measure", [clustering_accuracy, mutual_information])
 def test_labels_the_papers_leave_out(measure: Any) -> None:
-    """Unlabelled documents do not count; those with several labels are refused."""
     labels, clusters = ["a", None, "a", "b", ""], np.array([0, 1, 0, 1, 0])
     assert measure(labels, clusters) == measure(["a", "a", "b"], [0, 0, 1]) == 1
     with pytest.raises(ValueError, match="one label a document, but 1 have several"):
@@ -87,7 +82,6 @@ def test_labels_the_papers_leave_out(measure: Any) -> None:
 
 
 def test_kmeans_finds_groups_in_dense_and_sparse_rows() -> None:
-    """Groups far apart are found, and the objective is the sum of squares around their centres."""
     chance = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 20)
     Y = np.eye(3)[truth] * 5 + chance.normal(scale=0.1, size=(60, 3))
@@ -100,7 +94,6 @@ def test_kmeans_finds_groups_in_dense_and_sparse_rows() -> None:
 
 
 def test_the_best_of_the_starts_is_kept() -> None:
-    """Ten starts give the least objective of ten runs of one start from the same generator."""
     Y = np.random.default_rng(1).normal(size=(80, 2))
     state = np.random.RandomState(0)
     single = [KMeans(6, n_init=1, init="random", random_state=state).fit(Y) for _ in range(10)]
@@ -113,7 +106,6 @@ def test_the_best_of_the_starts_is_kept() -> None:
 
 
 def test_fewer_different_documents_than_clusters() -> None:
-    """Some clusters stay empty, without a warning; fewer documents than clusters are refused."""
     found = cluster_documents(np.array([[1.0, 0]] * 4 + [[0, 1.0]]), 3)
     assert set(found.assignments[:4]) != set(found.assignments[4:])
     assert found.objective == 0

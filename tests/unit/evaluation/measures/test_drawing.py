@@ -12,7 +12,6 @@ _LABELS = [name for name, size in {"a": 10, "b": 5, "c": 3, "d": 2, "e": 1}.item
 
 
 def test_draws_are_different_sets_of_different_classes() -> None:
-    """Few of many sets, and as many as there are, both without one twice."""
     labels = np.arange(30)
     for n_classes, draws in ((2, 50), (10, 50), (29, 30)):
         found = draw_classes(labels, n_classes, draws)
@@ -22,7 +21,6 @@ def test_draws_are_different_sets_of_different_classes() -> None:
 
 
 def test_all_sets_where_there_are_fewer_than_asked_for() -> None:
-    """Each comes once."""
     found = draw_classes(_LABELS, 4, 50)
     assert sorted("".join(classes) for classes in found) == ["abcd", "abce", "abde", "acde", "bcde"]
     assert [classes.tolist() for classes in draw_classes(_LABELS, 5, 3)] == [list("abcde")]
@@ -30,7 +28,6 @@ def test_all_sets_where_there_are_fewer_than_asked_for() -> None:
 
 @pytest.mark.parametrize("draws", [3, 300])
 def test_classes_are_drawn_alike(draws: int) -> None:
-    """However large a class is, it is in about its share of the sets."""
     labels = [0] * 50 + list(range(1, 8))
     drawn = [
         classes for seed in range(900 // draws) for classes in draw_classes(labels, 2, draws, seed)
@@ -41,7 +38,6 @@ def test_classes_are_drawn_alike(draws: int) -> None:
 
 
 def test_draws_repeat_with_their_seed() -> None:
-    """The same seed draws the same sets, another one others; labels may be of several kinds."""
     labels: list[Any] = [*range(1, 20), "x", None, ["y", 3]]
     first, again, other = (draw_classes(labels, 3, 5, seed) for seed in (1, 1, 2))
     assert [classes.tolist() for classes in first] == [classes.tolist() for classes in again]
@@ -51,7 +47,6 @@ def test_draws_repeat_with_their_seed() -> None:
 
 
 def test_too_few_classes_are_refused() -> None:
-    """The message has both numbers."""
     with pytest.raises(ValueError, match="6 classes cannot be drawn: the labels have 5"):
         draw_classes(_LABELS, 6, 1)
     with pytest.raises(ValueError, match="draws must be a whole number"):
@@ -60,7 +55,6 @@ def test_too_few_classes_are_refused() -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.5, 0.6, 0.99])
 def test_every_class_has_documents_on_both_sides(share: float) -> None:
-    """At least one each where it has two; its only document is for training."""
     labels = np.array(_LABELS)
     train, test = split_by_share(labels, share)
     assert sorted([*train, *test]) == list(range(len(labels)))
@@ -72,7 +66,6 @@ def test_every_class_has_documents_on_both_sides(share: float) -> None:
 
 
 def test_splits_are_random_and_repeat_with_their_seed() -> None:
-    """Each document is in training in about its share of many splits."""
     labels = ["a"] * 10 + ["b"] * 20
     assert np.array_equal(split_by_share(labels, 0.3, 5)[0], split_by_share(labels, 0.3, 5)[0])
     often = np.mean([np.isin(range(30), split_by_share(labels, 0.3, n)[0]) for n in range(400)], 0)
@@ -80,7 +73,6 @@ def test_splits_are_random_and_repeat_with_their_seed() -> None:
 
 
 def test_unlabelled_and_multi_labelled_documents() -> None:
-    """Without a label in neither part; with several, counted for the rarest of them."""
     labels = [None, ["a", "r"], ["a", "r"], *["a"] * 6, [], "", ["a", "s"]]
     train, test = split_by_share(labels, 0.5)
     assert sorted([*train, *test]) == [1, 2, 3, 4, 5, 6, 7, 8, 11]
@@ -90,7 +82,6 @@ def test_unlabelled_and_multi_labelled_documents() -> None:
 
 
 def test_splits_that_cannot_be_are_refused() -> None:
-    """Shares of nothing or all, and documents without labels."""
     for share in (0, 1, -0.5, 60, float("nan")):
         with pytest.raises(ValueError, match="above 0 and below 1"):
             split_by_share(["a", "a"], share)

@@ -17,7 +17,6 @@ _GUESS = list("aabbbbac")
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abce")), min_size=1))
 def test_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
-    """Also with labels that are never predicted, or only predicted."""
     labels, predicted = map(list, zip(*pairs, strict=True))
     matrix, names = confusion(labels, predicted)
     assert names == sorted({*labels, *predicted})
@@ -30,7 +29,6 @@ def test_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_eight_documents_by_hand() -> None:
-    """5 of 8 are right; F1 is 4/7, 4/7 and 1."""
     assert accuracy(_GIVEN, _GUESS) == pytest.approx(5 / 8)
     assert macro_f1(_GIVEN, _GUESS) == pytest.approx((4 / 7 + 4 / 7 + 1) / 3)
     matrix, names = confusion(np.array(_GIVEN), np.array(_GUESS))
@@ -38,7 +36,6 @@ def test_eight_documents_by_hand() -> None:
 
 
 def test_worst_pairs_come_in_order_and_never_with_none() -> None:
-    """Largest count first; what is right or never happens is not in the list."""
     assert worst_pairs(_GIVEN, _GUESS) == [Confused("a", "b", 2, 0.5), Confused("b", "a", 1, 1 / 3)]
     assert worst_pairs(_GIVEN, _GUESS, 1) == [Confused("a", "b", 2, 0.5)]
     assert worst_pairs(_GIVEN, _GIVEN) == []
@@ -47,7 +44,6 @@ def test_worst_pairs_come_in_order_and_never_with_none() -> None:
 
 
 def test_several_labels_and_none() -> None:
-    """A prediction is right if it is one of the labels; unlabelled documents do not count."""
     labels: list[Any] = [["b", "a"], ["b", "c"], None, ["c", "b"], "a"]
     predicted = ["a", "a", "a", "c", "a"]
     assert accuracy(labels, predicted) == pytest.approx(3 / 4)
@@ -56,14 +52,12 @@ def test_several_labels_and_none() -> None:
 
 
 def test_numbers_are_labels_too() -> None:
-    """Classes of numbers, as arrays or lists, are the same."""
     assert accuracy(np.array([0, 1, 2]), [0, 1, 1]) == pytest.approx(2 / 3)
     assert confusion([0, 1], np.array([1, 1]))[1] == [0, 1]
 
 
 @pytest.mark.parametrize("measure", [accuracy, macro_f1, confusion, worst_pairs])
 def test_lengths_that_differ_and_no_labels_are_refused(measure: Any) -> None:
-    """The message says which."""
     with pytest.raises(ValueError, match="There are 2 labels, but 1 predictions"):
         measure(["a", "b"], ["a"])
     with pytest.raises(ValueError, match="No document has a label"):

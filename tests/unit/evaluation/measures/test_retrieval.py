@@ -44,7 +44,6 @@ def _measures(*names: str) -> list[Measure]:
 @settings(max_examples=200)
 @given(run=_RUNS, judgements=_JUDGEMENTS)
 def test_scores_equal_trec_eval(run: dict[str, Any], judgements: dict[str, Any]) -> None:
-    """Ties, grades, unjudged documents and lonely queries are treated as it does."""
     lists = {query: list(documents.items()) for query, documents in run.items()}
     found = score_run(lists, judgements, _measures(*_ORACLE))
     oracle = pytrec_eval.RelevanceEvaluator(judgements, set(_ORACLE.values())).evaluate(run)
@@ -54,7 +53,6 @@ def test_scores_equal_trec_eval(run: dict[str, Any], judgements: dict[str, Any])
 
 
 def test_five_documents_by_hand() -> None:
-    """Relevant at ranks 2 and 4, a third one not found; gains 1 and 3, the best 3, 2, 1."""
     run = {"q": [("a", 5), ("b", 4), ("c", 3), ("d", 2), ("e", 1)]}
     judged = {"q": {"a": 0, "b": 1, "d": 3, "x": 2, "c": -1}}
     names = ("AP", "AP@3", "P@2", "P@10", "R@3", "R@100", "RR", "RR@1", "nDCG@3")
@@ -76,7 +74,6 @@ def test_five_documents_by_hand() -> None:
 
 
 def test_grades_below_zero_count_as_zero() -> None:
-    """A document judged as spam is as irrelevant as any other."""
     run = {"q": [("a", 3.0), ("b", 2.0), ("c", 1.0)]}
     measures = _measures(*_ORACLE)
     found = score_run(run, {"q": {"a": -2, "b": 2, "c": -1, "x": 1}}, measures)
@@ -85,14 +82,12 @@ def test_grades_below_zero_count_as_zero() -> None:
 
 
 def test_order_of_the_list_does_not_matter() -> None:
-    """Scores rank documents; among equal scores the last id comes first."""
     forwards = [("a", 1.0), ("b", 1.0), ("c", 2.0)]
     for documents in (forwards, forwards[::-1]):
         assert score_run({"q": documents}, {"q": {"b": 1}}, _measures("RR"))["RR"] == {"q": 1 / 2}
 
 
 def test_queries_of_one_side_only_are_told() -> None:
-    """They have no score; who wants a mean with zeros for missing queries can take it."""
     run: dict[str, list[tuple[str, float]]] = {"q1": [("d", 1.0)], "q3": [("d", 1.0)], "q4": []}
     judged = {"q2": {"d": 1}, "q1": {"d": 1}, "q4": {"d": 1}}
     told = query_coverage(run, judged)
@@ -101,14 +96,12 @@ def test_queries_of_one_side_only_are_told() -> None:
 
 
 def test_a_query_without_relevant_documents_scores_zero() -> None:
-    """There is nothing to find, and nothing is found."""
     names = ("AP", "nDCG@10", "P@10", "R@100", "RR")
     for scores in score_run({"q": [("d", 1.0)]}, {"q": {"d": 0}}, _measures(*names)).values():
         assert scores == {"q": 0.0}
 
 
 def test_a_document_twice_and_a_score_that_is_no_number_are_errors() -> None:
-    """Both name the query; the first names the document too."""
     judged = {"q7": {"d": 1}}
     with pytest.raises(ValueError, match="Query q7: document d is in the list twice"):
         score_run({"q7": [("d", 1.0), ("e", 0.5), ("d", 0.1)]}, judged, _measures("AP"))
@@ -117,7 +110,6 @@ def test_a_document_twice_and_a_score_that_is_no_number_are_errors() -> None:
 
 
 def test_names_of_measures_are_read_and_written_alike() -> None:
-    """Small letters will do, each measure counts once, and the name is the usual one."""
     found = _measures("ap", "NDCG@10", "P@10", "nDCG@10", "r@100", "RR", "ap@20", "rr@10")
     names = ["AP", "nDCG@10", "P@10", "R@100", "RR", "AP@20", "RR@10"]
     assert [str(measure) for measure in found] == names
@@ -125,7 +117,6 @@ def test_names_of_measures_are_read_and_written_alike() -> None:
 
 
 def test_all_unknown_measures_are_named_at_once() -> None:
-    """Also those that lack their number, and numbers that cannot be."""
     with pytest.raises(BadOption) as caught:
         _measures("AP", "MAP", "P", "nDCG@0", "R@x", "RR@", "AP@٣")
     assert "MAP, P, nDCG@0, R@x, RR@, AP@٣" in caught.value.what

@@ -16,7 +16,6 @@ _LABELS = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
 @given(st.lists(st.tuples(_LABELS.filter(bool), _LABELS), min_size=1, max_size=8))
 @example([(["a"], ["a"]), (["a"], [])])
 def test_it_is_that_of_scikit_learn(pairs: list[tuple[list[str], list[str]]]) -> None:
-    """Micro and macro F1 over the labels that occur."""
     given_labels, predicted = (list(each) for each in zip(*pairs, strict=True))
     # A column for each of the four: scikit-learn takes a single column for two classes.
     names = MultiLabelBinarizer(classes=list("abcd")).fit([])
@@ -29,7 +28,6 @@ def test_it_is_that_of_scikit_learn(pairs: list[tuple[list[str], list[str]]]) ->
 
 
 def test_documents_without_labels_are_left_out() -> None:
-    """What is said of them is neither right nor wrong."""
     assert set_f1([["a"], []], [["a"], ["b"]]) == (1.0, 1.0)
     with pytest.raises(ValueError, match="2 labels, but 1 predictions"):
         set_f1([["a"], ["b"]], [["a"]])

@@ -19,7 +19,6 @@ def _scores(n: int, gain: float, seed: int = 0) -> tuple[Any, Any]:
 
 
 def test_three_queries_by_hand() -> None:
-    """All gain, so of the 8 choices of signs only two are as far from 0."""
     found = paired_test([0.5, 0.75, 1.0], [0.25, 0.5, 0.5])
     assert found.difference == pytest.approx(1 / 3)
     assert found.p_value == pytest.approx(2 / 8)
@@ -27,7 +26,6 @@ def test_three_queries_by_hand() -> None:
 
 
 def test_few_queries_equal_all_signs() -> None:
-    """Every choice of signs counts, and ties with what was found count as well."""
     first, second = [0.3, 0.1, 0.4, 0.2, 0.5], [0.2, 0.2, 0.2, 0.2, 0.4]
     differences = np.subtract(first, second)
     sums = [abs(np.dot(signs, differences)) for signs in product([1, -1], repeat=5)]
@@ -37,7 +35,6 @@ def test_few_queries_equal_all_signs() -> None:
 
 @pytest.mark.parametrize(("n", "tolerance"), [(10, 1e-9), (40, 0.02)])
 def test_p_value_equals_scipy(n: int, tolerance: float) -> None:
-    """Exact for few queries, within chance for more."""
     first, second = _scores(n, 0.02, seed=2)
     oracle = stats.permutation_test(
         (first, second), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples",
@@ -49,7 +46,6 @@ def test_p_value_equals_scipy(n: int, tolerance: float) -> None:
 
 
 def test_interval_is_that_of_the_paired_t_test() -> None:
-    """The 95 % interval equals scipy's."""
     first, second = _scores(30, 0.05)
     interval = stats.ttest_rel(first, second).confidence_interval(0.95)
     found = paired_test(first, second)
@@ -57,13 +53,11 @@ def test_interval_is_that_of_the_paired_t_test() -> None:
 
 
 def test_p_values_without_a_difference_are_even() -> None:
-    """If the settings are alike, a p-value below 0.1 comes about in one of ten cases."""
     low = [paired_test(*_scores(20, 0, seed), rounds=500).p_value < 0.1 for seed in range(300)]
     assert 0.05 < np.mean(low) < 0.15
 
 
 def test_p_value_is_symmetric_and_never_zero() -> None:
-    """The other way round the difference turns its sign; a clear gain keeps a p-value above 0."""
     first, second = _scores(50, 0.5)
     found, turned = paired_test(first, second), paired_test(second, first)
     assert found.p_value == turned.p_value == pytest.approx(1 / 10_001)
@@ -71,7 +65,6 @@ def test_p_value_is_symmetric_and_never_zero() -> None:
 
 
 def test_queries_are_paired_by_name() -> None:
-    """The order of the dictionaries does not matter, their queries must be the same."""
     found = paired_test({"a": 0.5, "b": 1.0}, {"b": 0.5, "a": 0.25})
     assert found == paired_test([0.5, 1.0], [0.25, 0.5])
     with pytest.raises(ValueError, match="same queries, but 2 are in one only"):
@@ -81,7 +74,6 @@ def test_queries_are_paired_by_name() -> None:
 
 
 def test_equal_settings_and_single_queries() -> None:
-    """Without a difference p is 1; one query tells nothing."""
     same = paired_test([0.5] * 30, [0.5] * 30)
     assert (same.difference, same.p_value, same.low, same.high) == (0, 1, 0, 0)
     one = paired_test([0.75], [0.5])
@@ -89,7 +81,6 @@ def test_equal_settings_and_single_queries() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    """Nothing, lengths that differ, values that are no numbers, no rounds."""
     with pytest.raises(ValueError, match="no queries"):
         paired_test([], [])
     with pytest.raises(ValueError, match="2 and 1 scores"):
@@ -101,7 +92,6 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 
 def test_rounding_hides_no_choice_of_signs() -> None:
-    """Sums of equal size count whatever the order in which they were added."""
     for gains in ([0.1] * 10, [0.1] * 11, [0.7, 0.1, 0.3, 0.2, 0.9, 0.4], [1 / 3] * 12):
         assert paired_test(gains, [0.0] * len(gains)).p_value == 2 / 2 ** len(gains)
     # 0.1 + 0.2 - 0.3 is 0 but for rounding, so that every choice of signs is as far from 0.
@@ -110,7 +100,6 @@ def test_rounding_hides_no_choice_of_signs() -> None:
 
 @pytest.mark.parametrize("count", [20, 300])
 def test_right_and_wrong_are_tested_by_the_exact_sign_test(count: int) -> None:
-    """Differences of one size are counted, not drawn: McNemar's exact test."""
     first = [1.0] * count + [0.0] * 5 + [1.0] * 40
     second = [0.0] * count + [1.0] * 5 + [1.0] * 40
     expected = stats.binomtest(count, count + 5).pvalue
@@ -118,7 +107,6 @@ def test_right_and_wrong_are_tested_by_the_exact_sign_test(count: int) -> None:
 
 
 def test_of_many_differences_the_normal_distribution_is_that_of_the_draws() -> None:
-    """Beyond a thousand queries it agrees with signs that are drawn."""
     chance = np.random.default_rng(1)
     differences = chance.normal(0.03, 1, 3000)
     signs = chance.choice((-1.0, 1.0), (4000, 3000))
@@ -129,7 +117,6 @@ def test_of_many_differences_the_normal_distribution_is_that_of_the_draws() -> N
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_keeps_the_order_and_never_lessens(p_values: list[float]) -> None:
-    """Each is at least what it was, the least times their number, and none is above 1."""
     corrected = holm(p_values)
     assert all(p <= c <= 1 for p, c in zip(p_values, corrected, strict=True))
     order = sorted(range(len(p_values)), key=p_values.__getitem__)

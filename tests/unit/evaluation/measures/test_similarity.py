@@ -47,7 +47,6 @@ def _case(seed: int, n: int = 60, dims: int = 4) -> tuple[Any, list[str]]:
 
 
 def test_pairs_of_four_documents_by_hand() -> None:
-    """The pair at cosine 1 counts 1 of 1, the one among three at 0.707 counts 2 of 4."""
     found = pair_precision(_FOUR, ["a", "a", "b", "b"])
     assert found.precision == pytest.approx((1 + 2 / 4) / 2)
     assert (found.pairs, found.intra_pairs, found.documents, found.unlabelled) == (6, 2, 4, 0)
@@ -56,7 +55,6 @@ def test_pairs_of_four_documents_by_hand() -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "single", "sparse"])
 def test_pairs_equal_scikit_learn(kind: str) -> None:
-    """Average precision over all pairs is scikit-learn's, in every form of the documents."""
     makers: dict[str, Any] = {"dense": np.array, "single": np.float32, "sparse": sparse.csr_array}
     for seed in range(5):
         Y, labels = _case(seed)
@@ -67,7 +65,6 @@ def test_pairs_equal_scikit_learn(kind: str) -> None:
 
 
 def test_pairs_of_several_blocks_equal_scikit_learn() -> None:
-    """More documents than fit one block of rows give what the formula gives."""
     chance = np.random.default_rng(3)
     labels = chance.integers(0, 5, 700)
     Y = chance.normal(size=(700, 6)) + labels[:, None] * [1, 0, -1, 0, 2, 0]
@@ -78,7 +75,6 @@ def test_pairs_of_several_blocks_equal_scikit_learn() -> None:
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_order_of_documents_changes_nothing(seed: int) -> None:
-    """Both measures are the same to the last bit of ties in any order of the documents."""
     Y, labels = _case(seed, n=25)
     labels[:2] = ["c0", "c0"]
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -90,7 +86,6 @@ def test_order_of_documents_changes_nothing(seed: int) -> None:
 
 
 def test_equal_documents_tie_in_single_precision() -> None:
-    """Copies of documents of any length have one cosine, so all pairs are one group."""
     row = np.random.default_rng(0).normal(size=37).astype(np.float32)
     Y = np.outer(np.array([1, 3, 0.7, 11, 1e-3, 5], dtype=np.float32), row)
     labels = ["a", "a", "b", "b", "a", "b"]
@@ -99,13 +94,11 @@ def test_equal_documents_tie_in_single_precision() -> None:
 
 
 def test_a_row_of_zeros_has_cosine_zero_with_all() -> None:
-    """It ranks between documents that agree and documents that oppose each other."""
     found = pair_precision([[1.0], [0.0], [-1.0]], ["a", "a", "b"])
     assert found.precision == pytest.approx(1 / 2)
 
 
 def test_unlabelled_documents_are_left_out_and_counted() -> None:
-    """Documents without a label change neither measure; their number is given."""
     Y = np.vstack([_FOUR, [[3, 4], [1, 0]]])
     labels = ["a", "a", "b", "b", None, ""]
     found = pair_precision(Y, labels)
@@ -114,7 +107,6 @@ def test_unlabelled_documents_are_left_out_and_counted() -> None:
 
 
 def test_documents_with_several_labels_share_any_of_them() -> None:
-    """A pair is relevant if the sets of labels meet."""
     labels = [["a"], ["a", "b"], ["b"], ["c"]]
     shared = np.array([[bool(set(x) & set(y)) for x in labels] for y in labels])
     found = pair_precision(_FOUR, labels)
@@ -125,7 +117,6 @@ def test_documents_with_several_labels_share_any_of_them() -> None:
 
 
 def test_many_documents_with_several_labels() -> None:
-    """More documents than one block: a second label that all have in common makes one class."""
     Y, labels = _case(4, n=700)
     both = [[one, "all"] for one in labels]
     assert pair_precision(Y, both).precision == 1
@@ -136,28 +127,24 @@ def test_many_documents_with_several_labels() -> None:
 
 
 def test_accuracy_equals_the_mean_over_orders_of_the_ties() -> None:
-    """Partial credit for ties is what random orders give on average."""
     for seed in range(3):
         Y, labels = _case(seed, n=20)
         assert average_accuracy(Y, labels) == pytest.approx(_slow_accuracy(Y, labels), abs=0.02)
 
 
 def test_accuracy_without_ties_follows_the_paper() -> None:
-    """As many neighbours as the class is large, divided by that size."""
     chance = np.random.default_rng(1)
     Y, labels = chance.normal(size=(40, 5)), [f"c{number}" for number in chance.integers(0, 4, 40)]
     assert average_accuracy(Y, labels) == pytest.approx(_slow_accuracy(Y, labels), abs=1e-12)
 
 
 def test_accuracy_of_classes_apart_reaches_its_ceiling() -> None:
-    """No document is its own neighbour, so p - 1 of p are relevant at best."""
     assert average_accuracy([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]], list("aaabb")) == (
         pytest.approx((3 * 2 / 3 + 2 * 1 / 2) / 5)
     )
 
 
 def test_one_class_one_document_and_lonely_classes() -> None:
-    """One class: all pairs are relevant. Without two documents of a class there is no measure."""
     assert pair_precision(_FOUR, ["a"] * 4).precision == 1
     assert average_accuracy(_FOUR, ["a"] * 4) == pytest.approx(3 / 4)
     assert average_accuracy(_FOUR[:1], ["a"]) == 0
@@ -170,7 +157,6 @@ def test_one_class_one_document_and_lonely_classes() -> None:
 
 @pytest.mark.parametrize("measure", [pair_precision, average_accuracy])
 def test_input_that_cannot_be_measured_is_refused(measure: Any) -> None:
-    """Lengths that differ, no labels, no documents and values that are no numbers are named."""
     with pytest.raises(ValueError, match="but there are 3 labels"):
         measure(_FOUR, ["a", "a", "b"])
     with pytest.raises(ValueError, match="No document has a label"):
@@ -182,7 +168,6 @@ def test_input_that_cannot_be_measured_is_refused(measure: Any) -> None:
 
 
 def test_a_sample_of_all_distances_is_every_pair() -> None:
-    """Of an odd number of documents, all distances on the circle are all pairs, once each."""
     Y, labels = _case(7, n=31)
     exact = pair_precision(Y, labels)
     found = pair_precision(Y, labels, most_documents=5, sample=10**6)
@@ -192,7 +177,6 @@ def test_a_sample_of_all_distances_is_every_pair() -> None:
 
 
 def test_intervals_of_samples_hold_the_exact_value() -> None:
-    """Of 60 samples, the 95 % interval holds the precision over all pairs nearly always."""
     chance = np.random.default_rng(5)
     labels = chance.integers(0, 6, 500)
     Y = chance.normal(size=(500, 8)) + np.eye(8)[labels] * 2
@@ -208,7 +192,6 @@ def test_intervals_of_samples_hold_the_exact_value() -> None:
 
 
 def test_samples_repeat_with_their_seed_in_every_form() -> None:
-    """The same seed gives the same sample, dense or sparse, with one label or lists of one."""
     Y, labels = _case(2, n=101)
     options: dict[str, Any] = {"most_documents": 50, "sample": 1_500, "random_state": 3}
     found = pair_precision(Y, labels, **options)
@@ -220,7 +203,6 @@ def test_samples_repeat_with_their_seed_in_every_form() -> None:
 
 
 def test_the_smallest_samples() -> None:
-    """Two documents are always counted; of three there is one distance, and no interval."""
     Y, labels = [[1.0], [1.0], [2.0]], ["a", "a", "a"]
     assert not pair_precision(Y[:2], labels[:2], most_documents=1).sampled
     found = pair_precision(Y, labels, most_documents=1)
@@ -229,7 +211,6 @@ def test_the_smallest_samples() -> None:
 
 
 def test_a_sample_without_a_relevant_pair_is_refused() -> None:
-    """Two documents of one class among very many are not met by a small sample."""
     labels = ["a", "a", *map(str, range(2_000))]
     with pytest.raises(ValueError, match="sampled pairs shares a label"):
         pair_precision(np.ones((2_002, 1)), labels, most_documents=10, sample=10)

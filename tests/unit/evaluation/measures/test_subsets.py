@@ -12,7 +12,6 @@ _COUNTS = sparse.csr_array(
 
 
 def test_documents_of_words_are_found() -> None:
-    """In the order that was asked for; words in too few documents are left out."""
     found = term_subsets(_COUNTS, [2, 3, 1, 0], least=2)
     assert {column: rows.tolist() for column, rows in found.items()} == {
         2: [0, 1, 3],
@@ -24,7 +23,6 @@ def test_documents_of_words_are_found() -> None:
 
 
 def test_stored_zeros_contain_nothing() -> None:
-    """An entry that is stored as 0 is no word, and an entry stored twice is one."""
     parts = (np.array([0, 1, 2, 1, 1]), (np.array([0, 1, 1, 2, 0]), np.array([0, 0, 0, 0, 1])))
     counts = sparse.csr_array(sparse.coo_array(parts, shape=(3, 2)))
     assert term_subsets(counts, [0], least=1)[0].tolist() == [1, 2]
@@ -32,7 +30,6 @@ def test_stored_zeros_contain_nothing() -> None:
 
 
 def test_subsets_equal_a_count_by_hand() -> None:
-    """For random counts, frequency and rows are those of the full matrix."""
     counts = np.random.default_rng(0).poisson(0.3, (40, 25))
     frequency = (counts > 0).sum(axis=0)
     picked = frequent_terms(sparse.csr_array(counts), 6, 8, 12)
@@ -43,14 +40,12 @@ def test_subsets_equal_a_count_by_hand() -> None:
 
 
 def test_frequent_terms_keep_within_bounds() -> None:
-    """Most frequent first, equally frequent ones by column, never a term of no document."""
     assert frequent_terms(_COUNTS, 10) == [4, 2, 0, 1]
     assert frequent_terms(_COUNTS, 2, least=2, most=3) == [2, 0]
     assert frequent_terms(_COUNTS, 10, least=0, most=1) == []
 
 
 def test_columns_and_numbers_that_cannot_be_are_refused() -> None:
-    """The message names the column."""
     with pytest.raises(ValueError, match="no column 5: there are 5 terms"):
         term_subsets(_COUNTS, [1, 5])
     with pytest.raises(ValueError, match="no column -1"):

@@ -35,7 +35,6 @@ def test_by_hand() -> None:
 
 
 def test_words_add_up() -> None:
-    """The score of two words is the sum of both."""
     bm25 = leg(TEXTS)
     question = ask(bm25, "sea", "cake")
     parts = bm25.scores(ask(bm25, "sea")) + bm25.scores(ask(bm25, "cake"))
@@ -43,14 +42,12 @@ def test_words_add_up() -> None:
 
 
 def test_weights_worked_out_before() -> None:
-    """Scores are the same when the weight of every entry is ready."""
     bm25 = leg(TEXTS)
     question = ask(bm25, "sea", "cake")
     assert bm25.weighed().scores(question).tolist() == bm25.scores(question).tolist()
 
 
 def test_nothing_to_find() -> None:
-    """Without words, or without a word in any document, every score is 0."""
     bm25 = leg(TEXTS)
     assert bm25.scores(ask(bm25)).tolist() == [0] * 4
     empty = leg(["", ""])

@@ -55,7 +55,6 @@ def built(
 
 
 def test_a_library_calibrates_itself(built: Callable[..., Path]) -> None:
-    """The index keeps a weight for each length, and building again by the same seed gives it."""
     library = built(160)
     first = open_index(library).manifest.calibration
     assert set(first["weights"]) == {str(length) for length in LENGTHS}
@@ -68,26 +67,22 @@ def test_a_library_calibrates_itself(built: Callable[..., Path]) -> None:
 
 
 def test_a_small_library_gets_the_safe_weight(built: Callable[..., Path]) -> None:
-    """Eighty documents are too few to learn from."""
     found = open_index(built(80)).manifest.calibration
     assert found["safe"]
     assert Calibration.of_manifest(found).weight(8) == SAFE_WEIGHT
 
 
 def test_a_map_that_is_not_linear_gets_the_safe_weight(built: Callable[..., Path]) -> None:
-    """Its documents are where they are, so none can be placed without a window."""
     assert open_index(built(120, method="plsi", dims=4)).manifest.calibration["safe"]
 
 
 def test_an_earlier_index_gets_the_safe_weight() -> None:
-    """Nothing in the manifest means nothing was learned."""
     assert Calibration.of_manifest({}).weight(1) == Calibration.safe().weight(99) == SAFE_WEIGHT
 
 
 def test_documents_taken_in_keep_the_calibration(
     built: Callable[..., Path], folder: Callable[..., Path], ingest: Callable[..., object]
 ) -> None:
-    """A document that comes after the build changes nothing that was learned."""
     library = built(120)
     before = open_index(library).manifest.calibration
     ingest(folder({"new.txt": "the ship left the harbour"}))
@@ -97,7 +92,6 @@ def test_documents_taken_in_keep_the_calibration(
 
 
 def test_weights_between_lengths() -> None:
-    """Between two lengths a weight lies on the line over their logarithms, outside at the ends."""
     found = Calibration({4: 1.0, 8: 2.0, 16: 2.0}, {4: 1, 8: 1, 16: 1}, 1)
     lengths = (0, 1, 4, 6, 8, 12, 16, 1000)
     expected = (1, 1, 1, 1 + np.log2(6 / 4), 2, 2, 2, 2)
@@ -106,7 +100,6 @@ def test_weights_between_lengths() -> None:
 
 
 def test_the_largest_harmless_weight() -> None:
-    """It lies where the curve falls by an eightieth below its best, in between by a line."""
     flat = np.full(len(WEIGHTS), 0.5)
     assert largest_harmless_weight(flat) == WEIGHTS[-1]
     falling = 0.5 - 0.1 * np.arange(len(WEIGHTS))
@@ -142,7 +135,6 @@ def test_windows() -> None:
 
 
 def test_ranks_are_those_of_a_library_without_the_window(built: Callable[..., Path]) -> None:
-    """At weight 0 a window finds its document as BM25 does where the window was cut out of it."""
     library = built(120)
     index = open_index(library)
     places = np.arange(0, 120, 10)
@@ -177,7 +169,6 @@ def _bm25(engine: Engine, question: object, left: np.typing.NDArray[np.int64]) -
 def test_rivals_of_a_large_library(
     built: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of very many documents a sample is taken, with those that are to be found."""
     monkeypatch.setattr(calibration, "RIVALS", 50)
     index = open_index(built(120))
     places = np.array([3, 7, 119])

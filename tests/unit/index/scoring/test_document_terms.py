@@ -43,13 +43,11 @@ def test_strongest_terms(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
 
 
 def test_terms_of_the_subspace_are_counted() -> None:
-    """Only terms with a column make a place."""
     found = DocumentTerms.of_postings(postings(["a b b", "b c", ""], {"a": 0, "b": 1}))
     assert found.distinct_terms.tolist() == [2, 1, 0]
 
 
 def test_an_earlier_index_has_none() -> None:
-    """Without the arrays every place is sure, and no document has a strong term."""
     found = DocumentTerms.of_arrays({}, 3)
     assert found.strongest_terms.shape == (3, 0)
     assert (found.distinct_terms > 1e6).all()

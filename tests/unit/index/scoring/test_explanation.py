@@ -50,7 +50,6 @@ def explained(index: SubspaceIndex, query: str, document: str, **numbers: int) -
 def test_without_a_linear_map_there_is_no_sum(
     subspace: Make, texts: list[str], method: str
 ) -> None:
-    """A cosine that is no sum over words is not explained by words."""
     with pytest.raises(SubspaceError, match=f"{method} is not linear.*method=.rlpi."):
         explained(subspace(method), QUERY, texts[0])
 
@@ -60,7 +59,6 @@ def test_without_a_linear_map_there_is_no_sum(
 def test_the_sum_over_all_pairs_is_the_cosine(
     subspace: Make, texts: list[str], method: str, weighting: str
 ) -> None:
-    """For every method and weighting, contributions add up to the cosine by which it ranks."""
     index = subspace(method, weighting)
     query = place(index, QUERY)
     for number in range(0, len(texts), 7):
@@ -73,7 +71,6 @@ def test_the_sum_over_all_pairs_is_the_cosine(
 
 
 def test_each_pair_by_hand(subspace: Make) -> None:
-    """A contribution is the product of two weights and of two scaled loadings, over two lengths."""
     index = subspace("lsi", "tf")
     index.arrays["scales"] = np.array([1.0, 2, 1, 1, 0.5, 1], np.float32)
     A = index.arrays["loadings"].astype(float) * index.arrays["scales"]
@@ -87,7 +84,6 @@ def test_each_pair_by_hand(subspace: Make) -> None:
 
 
 def test_the_largest_pairs_are_given(subspace: Make, texts: list[str]) -> None:
-    """The pairs named are the largest of all, for or against, in order."""
     index = subspace("rlpi")
     every = explained(index, QUERY, texts[0], pairs=EVERY).pairs
     sizes = [abs(pair.contribution) for pair in every]
@@ -99,7 +95,6 @@ def test_the_largest_pairs_are_given(subspace: Make, texts: list[str]) -> None:
 def test_long_texts_are_explained_in_blocks(
     subspace: Make, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is held in memory at a time makes no difference."""
     index = subspace("rlpi")
     whole = explained(index, QUERY, texts[0], pairs=7)
     monkeypatch.setattr(module, "_BLOCK", 2)
@@ -111,7 +106,6 @@ def test_long_texts_are_explained_in_blocks(
 
 
 def test_a_document_of_no_library(subspace: Make) -> None:
-    """Any text is explained, not only those in the index."""
     index = subspace("rlpi")
     text = "fish fish oven something unheard of"
     found = explained(index, QUERY, text)
@@ -120,7 +114,6 @@ def test_a_document_of_no_library(subspace: Make) -> None:
 
 @pytest.mark.parametrize(("query", "document"), [("", "sea"), ("sea", ""), ("unheard", "of")])
 def test_without_known_words(subspace: Make, query: str, document: str) -> None:
-    """Where there is nothing to explain the cosine is 0."""
     assert explained(subspace("lsi"), query, document) == Explanation(0.0, 0.0)
 
 
@@ -143,7 +136,6 @@ def test_topics(subspace: Make, texts: list[str]) -> None:
 
 
 def test_terms_of_a_dimension(subspace: Make) -> None:
-    """Frequent terms with a large loading come before a word of one document with a larger one."""
     index = subspace("lsi", "tf")
     loadings = np.zeros_like(index.arrays["loadings"])
     frequencies = index.vocabulary.document_frequencies
@@ -182,14 +174,12 @@ def test_surface_forms(text: str, forms: dict[str, str]) -> None:
     st.text(st.one_of(st.sampled_from("aAsSß eE东京İ'-"), st.characters(codec=None)), max_size=40)
 )
 def test_each_token_has_a_form_of_its_own_text(text: str) -> None:
-    """Whatever the text, each of its tokens is given a word that stands in it."""
     forms = surface_forms(text, ENGLISH)
     assert forms.keys() == set(ENGLISH.tokens(text))
     assert all(form in text for form in forms.values())
 
 
 def test_explanations_in_words(subspace: Make) -> None:
-    """Stems of the query read as the query writes them, those of the document as it does."""
     found = explained(subspace("lsi"), "bake", "bake bread bread", pairs=1, topics=1)
     found = replace(found, pairs=(Pair("bake", "bake", 0.5),))
     worded = found.worded({"bake": "baking"}, {"bake": "bakes", "bread": "breads"})
@@ -201,7 +191,6 @@ def test_explanations_in_words(subspace: Make) -> None:
 
 
 def test_what_the_terms_of_a_document_add(subspace: Make, texts: list[str]) -> None:
-    """The weights for a passage are the contributions of the document's terms, if above 0."""
     index = subspace("rlpi")
     found = explained(index, QUERY, texts[1], pairs=EVERY)
     expected: dict[str, float] = {}

@@ -48,19 +48,16 @@ def test_bounds() -> None:
 
 @given(scores)
 def test_never_nan_never_beyond(cosines: np.typing.NDArray[np.float32]) -> None:
-    """Whatever the legs give, what they add is a number within the bounds."""
     places = place_scores(cosines, floats(*[0.5] * 7))
     assert np.abs(places).max() <= PLACE_BOUND / 2
 
 
 def test_few_terms_make_no_sure_place() -> None:
-    """A document without a term has no place, one of seven half of one, a long one nearly all."""
     found = place_certainty(np.array([0, 7, 700]))
     assert found.tolist() == pytest.approx([0, 0.5, 0.99], abs=1e-3)
 
 
 def test_what_is_known_of_a_query() -> None:
-    """All known is 1, nothing 0; of two equally rare words one known is the cosine, √½."""
     one, frequencies = np.ones(2), np.array([3, 3])
     assert known_part(one, frequencies, np.array([True, True]), 100) == 1
     assert known_part(one, frequencies, np.array([False, False]), 100) == 0

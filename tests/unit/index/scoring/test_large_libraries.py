@@ -58,7 +58,6 @@ def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_in_stretches_and_packed(
     index: SubspaceIndex, large: SubspaceIndex, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All scores are the same, up to the packing."""
     found = [Engine(large).scores(Engine(large).look_up(each), by) for each in QUESTIONS]
     monkeypatch.undo()
     plain = Engine(index)
@@ -72,7 +71,6 @@ def test_in_stretches_and_packed(
 def test_a_moved_question_is_compared_with_the_best_alone(
     index: SubspaceIndex, large: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that come first are the same, though the others keep their scores."""
     monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 120)
     for question in QUESTIONS[:3]:
         scores = [
@@ -86,7 +84,6 @@ def test_a_moved_question_is_compared_with_the_best_alone(
 def test_moments_standardise_without_all_cosines(
     index: SubspaceIndex, large: SubspaceIndex
 ) -> None:
-    """Mean and deviation are those of the cosines."""
     place = index.vectors[7]
     assert large.moments is not None
     found, expected = large.moments.standard(place), standard_of(index.vectors @ place)
@@ -98,7 +95,6 @@ def test_moments_standardise_without_all_cosines(
 def test_a_calibration_is_among_the_rivals_alone(
     index: SubspaceIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Entries that are gone through some at a time are those of the matrix of all."""
     from lpisearch.index import calibration
 
     rivals = np.arange(0, 600, 7)
@@ -113,7 +109,6 @@ def test_a_calibration_is_among_the_rivals_alone(
 def test_constants_are_those_of_the_fusion(
     index: SubspaceIndex, constant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a benchmark tries in place of a constant is what the scores are made with."""
     engine = Engine(index)
     usual = engine.scores(engine.look_up(QUESTIONS[0]), "hybrid").total
     monkeypatch.setattr(fusion, constant, getattr(fusion, constant) / 4)

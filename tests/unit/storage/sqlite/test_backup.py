@@ -26,7 +26,6 @@ def copy(library: Path, folder: Callable[..., Path], ingest: Callable[..., Any])
 
 
 def test_a_copy_is_a_library(library: Path, copy: Path, sound: Callable[..., None]) -> None:
-    """The copy is one file that opens and holds the same documents."""
     assert back_up_library(library, copy) == copy
     assert not copy.with_name("copy.db-wal").exists()
     assert library_status(Session(copy))["documents"] == 2
@@ -36,7 +35,6 @@ def test_a_copy_is_a_library(library: Path, copy: Path, sound: Callable[..., Non
 def test_a_copy_while_a_writer_is_active(
     library: Path, copy: Path, sound: Callable[..., None]
 ) -> None:
-    """A copy made within another's write transaction is whole, without the unfinished part."""
     with create_library(library) as database, database.writing() as connection:
         connection.execute(text("DELETE FROM documents"))
         back_up_library(library, copy)
@@ -46,7 +44,6 @@ def test_a_copy_while_a_writer_is_active(
 
 
 def test_a_copy_has_what_is_only_in_the_log(library: Path, copy: Path) -> None:
-    """What was committed to the write-ahead log, and not yet to the file, is in the copy."""
     with closing(sqlite3.connect(library)) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("INSERT INTO settings(name, value) VALUES ('late', '{}')")
@@ -57,7 +54,6 @@ def test_a_copy_has_what_is_only_in_the_log(library: Path, copy: Path) -> None:
 
 
 def test_a_copy_gets_a_dated_name(library: Path, copy: Path) -> None:
-    """Without a name the copy lies beside the library, with the date and time in its name."""
     made = back_up_library(library)
     assert made.parent == copy.parent
     assert made.name.startswith("library-20")
@@ -65,7 +61,6 @@ def test_a_copy_gets_a_dated_name(library: Path, copy: Path) -> None:
 
 
 def test_a_copy_replaces_nothing(library: Path, copy: Path) -> None:
-    """A file that exists is not overwritten, the library itself least of all."""
     copy.write_text("precious", encoding="utf-8")
     for target in (copy, library):
         with pytest.raises(BadOption, match=f"{target} already exists"):
@@ -74,7 +69,6 @@ def test_a_copy_replaces_nothing(library: Path, copy: Path) -> None:
 
 
 def test_a_copy_that_cannot_be_written(library: Path, copy: Path) -> None:
-    """A target in a missing folder is a stated error with its name, and leaves nothing behind."""
     lost = copy.parent / "nowhere" / "copy.db"
     with pytest.raises(LibraryUnwritable, match=str(lost)):
         back_up_library(library, lost)
@@ -83,7 +77,6 @@ def test_a_copy_that_cannot_be_written(library: Path, copy: Path) -> None:
 
 
 def test_a_damaged_library_is_named_and_not_its_copy(library: Path, copy: Path) -> None:
-    """When the library cannot be read, the error names the library, and no copy appears."""
     whole = library.read_bytes()
     library.write_bytes(whole[: len(whole) // 4096 // 2 * 4096])
     with pytest.raises(Exception, match=f"{library} is damaged"):

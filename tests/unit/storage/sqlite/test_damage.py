@@ -25,7 +25,6 @@ def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
 
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_no_damage_is_silent_or_unstated(kind: str) -> None:
-    """Whatever is done to the file, `doctor` finds what differs, and each error is a stated one."""
     counts = run(6, 7, (kind,))[kind]
     assert counts.total() == 6
     assert counts["silent"] == counts["unstated"] == 0
@@ -34,7 +33,6 @@ def test_no_damage_is_silent_or_unstated(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_no_damage_of_a_thousand_is_silent(kind: str) -> None:
-    """The same, a thousand times."""
     counts = run(1000, 1, (kind,))[kind]
     assert counts["silent"] == counts["unstated"] == 0
 
@@ -54,7 +52,6 @@ _CELLS = {
 def test_a_damaged_document_is_read_again(
     library: Path, notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], damage: str
 ) -> None:
-    """Doctor names it, with --repair it is as it was, down to the hash."""
     assert notes.exists()
     before = cli("docs", "export").stdout
     hashes = sql("SELECT external_id, content_hash FROM documents ORDER BY id")
@@ -73,7 +70,6 @@ def test_a_damaged_document_is_read_again(
 def test_a_damaged_document_is_not_shown_nor_exported(
     notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
 ) -> None:
-    """It is named with the way to mend it; the others are shown."""
     assert notes.exists()
     sql(_CELLS["text"])
     for words in (("docs", "show", "sea/a.txt"), ("docs", "export")):
@@ -90,7 +86,6 @@ def test_a_damaged_document_is_not_shown_nor_exported(
 def test_what_cannot_be_read_again_is_said(
     notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], change: str, said: str
 ) -> None:
-    """Where the file is gone or has changed, nothing is guessed; an ingest brings what is there."""
     path = notes / "sea" / "a.txt"
     if change == "gone":
         path.unlink()
@@ -113,7 +108,6 @@ def test_what_cannot_be_read_again_is_said(
 def test_other_rows_are_mended(
     shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any], table: str
 ) -> None:
-    """Tokens are made anew, files are read again, a register that is damaged is forgotten."""
     assert shelf.exists()
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
     column = {"document_tokens": "tokens", "sources": "root", "indexes": "fingerprint"}[table]
@@ -126,7 +120,6 @@ def test_other_rows_are_mended(
 def test_a_file_that_never_was_is_forgotten(
     shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
 ) -> None:
-    """A row of another table among the files, of which no document comes, is gone by a repair."""
     assert shelf.exists()
     sql(
         "INSERT INTO sources (path, root, format, size, mtime_ns, read_options, read_at)"
@@ -141,7 +134,6 @@ def test_a_file_that_never_was_is_forgotten(
 def test_damaged_tokens_are_not_learned_from(
     shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
 ) -> None:
-    """An index is not built from tokens that are not as they were written."""
     assert shelf.exists()
     sql("UPDATE document_tokens SET tokens = tokens || ' ghost' WHERE document_id = 3")
     done = cli("index", "--method", "lsi")
@@ -153,7 +145,6 @@ def test_damaged_tokens_are_not_learned_from(
 def test_a_changed_schema_is_found(
     notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
 ) -> None:
-    """A table or trigger that was changed past the program is damage too."""
     assert notes.exists()
     sql("CREATE TRIGGER ghost AFTER INSERT ON documents BEGIN DELETE FROM labels; END")
     done = cli("doctor")
@@ -167,7 +158,6 @@ def test_a_changed_schema_is_found(
 def test_a_name_of_the_schema_that_is_no_utf_8_is_found(
     notes: Path, library: Path, cli: Callable[..., Any], words: tuple[str, ...]
 ) -> None:
-    """SQLite then says what is wrong in bytes that Python cannot make a text of."""
     content = library.read_bytes()
     name = b"tabledocuments_fts_config"
     assert (notes.exists(), content.count(name)) == (True, 1)

@@ -32,7 +32,6 @@ def test_a_library_is_in_wal_mode(library: Path) -> None:
 
 @pytest.mark.parametrize("writable", [True, False])
 def test_every_connection_has_foreign_keys_and_patience(library: Path, *, writable: bool) -> None:
-    """Foreign keys hold, and a lock of another program is waited for, on every connection."""
     create_library(library).close()
     with open_library(library, writable=writable) as database:
         assert _pragma(database, "foreign_keys") == 1
@@ -40,7 +39,6 @@ def test_every_connection_has_foreign_keys_and_patience(library: Path, *, writab
 
 
 def test_a_reader_cannot_write(library: Path) -> None:
-    """A library opened for reading refuses to change."""
     create_library(library).close()
     with (
         open_library(library) as database,
@@ -51,7 +49,6 @@ def test_a_reader_cannot_write(library: Path) -> None:
 
 
 def test_a_closed_library_is_one_file(library: Path) -> None:
-    """Readers and writers that end leave no -wal and no -shm file, and change no byte."""
     create_library(library).close()
     before = library.read_bytes()
     with open_library(library) as one, open_library(library) as other:
@@ -63,7 +60,6 @@ def test_a_closed_library_is_one_file(library: Path) -> None:
 
 
 def test_a_reader_takes_no_log_from_a_writer(library: Path) -> None:
-    """What a writer at work has in its log stays there when a reader ends."""
     with create_library(library) as writer:
         with writer.writing() as connection:
             connection.execute(text("INSERT INTO settings (name, value) VALUES ('a', '1')"))
@@ -75,7 +71,6 @@ def test_a_reader_takes_no_log_from_a_writer(library: Path) -> None:
 
 
 def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
-    """A reader sees the last finished state at once while a write transaction is open."""
     with create_library(library) as writer, writer.writing() as connection:
         connection.execute(text("INSERT INTO settings(name, value) VALUES ('half', '{}')"))
         with open_library(library) as reader, reader.reading() as other:
@@ -86,7 +81,6 @@ def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
 
 
 def test_a_reader_sees_one_state(library: Path) -> None:
-    """What is committed while a reader reads does not change what it sees."""
     count = text("SELECT count(*) FROM settings WHERE name != 'schema'")
     with create_library(library) as writer, open_library(library) as reader:
         with reader.reading() as reading:
@@ -99,7 +93,6 @@ def test_a_reader_sees_one_state(library: Path) -> None:
 
 
 def test_an_error_rolls_everything_back(library: Path) -> None:
-    """A write transaction that ends in an error leaves nothing behind, tables included."""
     with create_library(library) as database:
         with suppress(ZeroDivisionError), database.writing() as connection:
             connection.execute(text("INSERT INTO settings(name, value) VALUES ('half', '{}')"))
@@ -127,7 +120,6 @@ def _hold(path: str, ready: Any, done: Any) -> None:
 def test_a_lock_of_another_program_is_stated(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A library locked by another program is waited for, then reported as being written."""
     create_library(library).close()
     monkeypatch.setattr("lpisearch.storage.sqlite.database.BUSY_SECONDS", 0.1)
     context = multiprocessing.get_context("spawn")
@@ -150,7 +142,6 @@ def test_a_lock_of_another_program_is_stated(
 
 
 def test_full_disk_is_stated(library: Path) -> None:
-    """A full database is a stated error that names it, and what was there before stays."""
     with create_library(library) as database:
         with database.reading() as connection:
             connection.execute(text("PRAGMA max_page_count = 1"))
@@ -169,7 +160,6 @@ def test_full_disk_is_stated(library: Path) -> None:
 
 
 def test_a_truncated_database_is_stated(library: Path, folder: Callable[..., Path]) -> None:
-    """A database cut short is reported as damaged or as no library, by name."""
     create_library(library).close()
     whole = library.read_bytes()
     for part in (len(whole) // 2, 4096, 600, 100):
@@ -184,7 +174,6 @@ def test_a_truncated_database_is_stated(library: Path, folder: Callable[..., Pat
 
 
 def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
-    """Question marks, percent signs, hashes and spaces in a path reach SQLite unchanged."""
     odd = tmp_path / "50% of #1? ü.db"
     create_library(odd).close()
     with open_library(odd) as database:
@@ -193,7 +182,6 @@ def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
 
 
 def test_what_is_durable_is_on_disk_at_its_commit(library: Path) -> None:
-    """SQLite waits for the disk at that commit; at others it leaves that for later."""
     levels = []
     with create_library(library) as database:
         for durable in (False, True, False):

@@ -51,7 +51,6 @@ _LOWER = {ord(sign): ord(sign.lower()) for sign in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 def test_any_text_is_matched_as_the_tokens_it_is(
     texts: list[str], phrases: list[list[str]]
 ) -> None:
-    """Whatever is quoted, FTS5 takes it, and finds just the texts that have one of the phrases."""
     texts = [re.sub("[\ud800-\udfff]", " ", text) for text in texts]
     texts += [" ".join(phrase).encode("utf-8", "replace").decode() for phrase in phrases]
     expression = match_expression(phrases)
@@ -74,7 +73,6 @@ def _has(text: str, phrase: list[str]) -> bool:
 
 @pytest.mark.parametrize("word", ["AND", "NEAR(a b)", "a*", "tokens : a", "^a", "a OR b", '"', ""])
 def test_no_sign_of_fts5_means_anything(word: str) -> None:
-    """Operators, prefixes and column names are looked for as words."""
     with closing(_fts(["a", "b", "and", "or"])) as connection:
         found = connection.execute(
             "SELECT tokens FROM f WHERE f MATCH ?", (match_expression([[word]]),)
@@ -84,7 +82,6 @@ def test_no_sign_of_fts5_means_anything(word: str) -> None:
 
 
 def test_bm25_is_that_of_fts5_turned(snapshot: ReadTransaction, sql: Callable[..., Any]) -> None:
-    """All documents with any of the tokens have their score, the higher the better."""
     assert snapshot.lexical.bm25(["bread", "garden"]) == sql(
         "SELECT rowid, -bm25(documents_fts) FROM documents_fts WHERE documents_fts MATCH ?",
         "bread OR garden",
@@ -92,7 +89,6 @@ def test_bm25_is_that_of_fts5_turned(snapshot: ReadTransaction, sql: Callable[..
 
 
 def test_bm25_adds_up(snapshot: ReadTransaction, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tokens spread over several expressions give the scores of one."""
     tokens = ["bread", "garden", "bread", "letter", "tide"]
     together = snapshot.lexical.bm25(tokens)
     monkeypatch.setattr(fulltext, "_EXPRESSION_TOKENS", 2)

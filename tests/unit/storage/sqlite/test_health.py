@@ -53,7 +53,6 @@ _MENDABLE = {
 def test_damage_is_found_and_mended(
     library: Path, filled: list[Any], sql: Callable[..., Any], damage: str, check: str
 ) -> None:
-    """Each damage is found under its name, says how to mend it, and is mended without loss."""
     sql(damage)
     assert _bad(examine(library))[check] == "library.examine(repair=True)"
     assert _bad(examine(library, repair=True)) == {}
@@ -63,7 +62,6 @@ def test_damage_is_found_and_mended(
 
 
 def test_looking_changes_nothing(library: Path, filled: list[Any], sql: Callable[..., Any]) -> None:
-    """Without --repair, damage is found again and again."""
     assert filled
     sql(_MENDABLE["orphan-label"][0])
     assert _bad(examine(library)) == _bad(examine(library)) != {}
@@ -72,13 +70,11 @@ def test_looking_changes_nothing(library: Path, filled: list[Any], sql: Callable
 def test_repairing_a_sound_library_changes_nothing(
     library: Path, filled: list[Any], sql: Callable[..., Any]
 ) -> None:
-    """Repairing a sound library leaves every document as it was."""
     assert _bad(examine(library, repair=True)) == {}
     assert sql(_CONTENT) == filled
 
 
 def test_all_is_said_of_a_sound_library(library: Path, filled: list[Any]) -> None:
-    """A sound library is reported check by check."""
     assert filled
     checks = {finding.check for finding in examine(library)}
     assert {"database file", "orphan labels", "tokens", "full-text index", "tokeniser"} <= checks
@@ -86,7 +82,6 @@ def test_all_is_said_of_a_sound_library(library: Path, filled: list[Any]) -> Non
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_a_truncated_database_is_found(library: Path, filled: list[Any], share: float) -> None:
-    """A database cut short is found, and what to do is said; nothing is raised."""
     assert filled
     whole = library.read_bytes()
     library.write_bytes(whole[: int(len(whole) * share) // 4096 * 4096])
@@ -96,7 +91,6 @@ def test_a_truncated_database_is_found(library: Path, filled: list[Any], share: 
 
 
 def test_an_overwritten_page_is_found(library: Path, filled: list[Any]) -> None:
-    """A page of rubbish within the file is found by the integrity check."""
     assert filled
     with closing(sqlite3.connect(library)) as connection:
         page = connection.execute(
@@ -111,7 +105,6 @@ def test_an_overwritten_page_is_found(library: Path, filled: list[Any]) -> None:
 def test_an_unfinished_file_is_told(
     library: Path, filled: list[Any], sql: Callable[..., Any]
 ) -> None:
-    """A file that was not read to its end is named, with what to do, and is no damage."""
     assert filled
     sql("UPDATE sources SET size = -1, mtime_ns = -1 WHERE path LIKE '%sky.txt'")
     found = next(one for one in examine(library) if one.check == "unfinished files")

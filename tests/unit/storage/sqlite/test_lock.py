@@ -48,7 +48,6 @@ def _held_elsewhere(library: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_the_lock_is_free_again_after_use(library: Path) -> None:
-    """One writer after the other gets the lock, also after an error of the first."""
     with pytest.raises(ZeroDivisionError), writer_lock(library, "first", 0):
         raise ZeroDivisionError
     with writer_lock(library, "second", 0):
@@ -68,7 +67,6 @@ def test_a_second_writer_learns_who_holds_the_library(library: Path) -> None:
 
 
 def test_the_lock_goes_with_a_killed_holder(library: Path) -> None:
-    """A writer that is killed leaves no lock behind."""
     with _held_elsewhere(library) as holder:
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
@@ -77,7 +75,6 @@ def test_the_lock_goes_with_a_killed_holder(library: Path) -> None:
 
 
 def test_a_second_writer_waits(library: Path) -> None:
-    """A second writer gets the lock when the first lets go, within its time."""
     with ExitStack() as first:
         first.enter_context(writer_lock(library, "first", 0))
         timer = threading.Timer(0.3, first.close)
@@ -99,8 +96,6 @@ def test_waiting_ends(library: Path) -> None:
 
 
 def test_a_full_disk_does_not_stop_the_lock(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the holder cannot sign the lock file, it holds the lock all the same."""
-
     def refuse(_file: int, _data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
@@ -112,14 +107,12 @@ def test_a_full_disk_does_not_stop_the_lock(library: Path, monkeypatch: pytest.M
 
 
 def test_a_missing_folder_is_stated(library: Path) -> None:
-    """A folder that cannot hold the lock is a stated error with the library's path."""
     lost = library.parent / "nowhere" / "library.db"
     with pytest.raises(LibraryUnwritable, match=str(lost)), writer_lock(lost, "first", 0):
         pass
 
 
 def test_the_lock_file_goes_with_its_holder(library: Path) -> None:
-    """Beside a library that nobody writes is no lock file; what a kill left is no hindrance."""
     lock = library.with_name("library.db.lock")
     lock.write_text("remains of a kill")
     with writer_lock(library, "first", 0):
@@ -129,7 +122,6 @@ def test_the_lock_file_goes_with_its_holder(library: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["symlink", "hard link", "pipe"])
 def test_a_planted_lock_file_is_refused(library: Path, kind: str) -> None:
-    """What is in the place of the lock file and is none is left alone, and said."""
     lock, precious = library.with_name("library.db.lock"), library.with_name("precious")
     precious.write_text("precious")
     if kind == "symlink":
@@ -165,7 +157,6 @@ def names(shelf: Path, tmp_path: Path) -> dict[str, Path]:
 def test_all_names_of_a_library_are_one_lock(
     shelf: Path, names: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
-    """Whoever holds it under one name holds it under all."""
     bound = tmp_path / "elsewhere" / "bound.db"
     if name == "bound file":
         bound.touch()
@@ -188,7 +179,6 @@ def test_all_names_of_a_library_are_one_lock(
 def test_a_library_of_two_hard_links_is_read_and_not_written(
     shelf: Path, names: dict[str, Path], cli: Callable[..., Result]
 ) -> None:
-    """SQLite would keep two logs of its changes: writing is refused, reading is not."""
     before = shelf.read_bytes()
     done = cli("docs", "delete", "sea/0")
     assert done.exit_code == 1
@@ -203,7 +193,6 @@ def test_a_library_of_two_hard_links_is_read_and_not_written(
 def test_the_index_of_one_name_is_the_index_of_all(
     shelf: Path, names: dict[str, Path], cli: Callable[..., Result]
 ) -> None:
-    """What is built under one name answers under the others, and is there once."""
     names.pop("hard link").unlink()
     assert cli("--db", names["symlink"], "index", "--method", "lsi", "--dims", "5").exit_code == 0
     for name in (shelf, *names.values()):
@@ -214,7 +203,6 @@ def test_the_index_of_one_name_is_the_index_of_all(
 
 
 def test_closing_the_lock_leaves_the_locks_of_readers(shelf: Path) -> None:
-    """POSIX would let go of a reader's locks when the writer's descriptor is closed: it waits."""
     look = (
         "import fcntl, sys; stream = open(sys.argv[1], 'r+b'); "
         "fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 1 << 30)"

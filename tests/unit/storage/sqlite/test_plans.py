@@ -28,7 +28,6 @@ _WHERE = among(DOCUMENTS.c.id)
     ids=str,
 )
 def test_keys_are_looked_up(statement: Delete | Update | Select[tuple[str]]) -> None:
-    """A batch that replaces no document does not look at each of a million."""
     engine = create_engine("sqlite://")
     METADATA.create_all(engine)
     compiled = statement.compile(dialect=sqlite.dialect())

@@ -8,7 +8,6 @@ import lpisearch
 
 
 def test_a_listing_loads_no_part_of_the_store_that_it_does_not_use(tmp_path: Path) -> None:
-    """A listing reads documents: what searches, counts and writes is not even imported."""
     (tmp_path / "lamp.txt").write_text("A lamp by the sea.")
     with lpisearch.open(tmp_path / "x.db") as library:
         library.ingest(tmp_path / "lamp.txt")
