@@ -1,8 +1,8 @@
-"""Write files whole or not at all.
+"""Write files atomically.
 
-A reader finds the file of before or the new one, a kill or a full disk leaves the one of before.
-Nothing is written through a link that somebody planted, and what a kill leaves behind is removed
-by the next who writes the same file: the name is held by a lock that dies with its holder.
+Readers see the old or the new file; a kill or a full disk leaves the old one. Nothing is written
+through a planted link. The next writer of a file removes what a killed one left: a partial file is
+locked as long as its writer lives.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 
 FOR_ME_ALONE = 0o600
-ANYONE = 0o666  # as any new file: the user's umask takes from it
-_LOOKED_AT = 1 << 16  # the beginning of a file, by which its kind is told
+ANYONE = 0o666  # of a new file, before the user's umask
+_BEGINNING = 1 << 16  # bytes that show the kind of a file
 _NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _AS_THEY_ARE = getattr(os, "O_BINARY", 0)
 
 
 def create(path: Path, mode: int = ANYONE) -> IO[bytes]:
-    """Make a file that is not there yet, and open it; a link in its place is refused."""
+    """Create and open a new file; an existing file or link is an error."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOT_THROUGH_LINKS | _AS_THEY_ARE
     return os.fdopen(os.open(path, flags, mode), "w+b")
 
 
 def mode_of(path: Location) -> int:
-    """Return who may read and write a library, so that what is made of it is no more open.
+    """Return the permissions of a library's file, for files that are made from it.
 
-    Who may read one of a server is for the server to say: a file of it is for its maker alone.
+    A database server has permissions of its own: files of such a library are private.
     """
     if isinstance(path, Address):
         return FOR_ME_ALONE
@@ -52,27 +52,19 @@ def mode_of(path: Location) -> int:
 
 
 def folder_mode(mode: int) -> int:
-    """Return the mode of a folder: who may read a file of this mode may look into it."""
+    """Return the mode of a folder that those can enter who can read files of this mode."""
     return mode | (mode & 0o444) >> 2
 
 
 def make_folders(folder: Path, mode: int) -> None:
-    """Make a folder for files of a mode, and those above it; who makes them may write there."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(folder_mode(mode) | stat.S_IRWXU, exist_ok=True)
+    """Create a folder, and its parents, for files of a mode; its owner can write there."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(folder_mode(mode) | stat.S_IRWXU, exist_ok=True)
 
 
 class Partial:
-    """A file on its way to its place.
-
-    Attributes
-    ----------
-    path
-        Where it is for now.
-    stream
-        To write it.
-    """
+    """A file with a temporary name next to its target: its path, and a stream to write it."""
 
     def __init__(self, target: Path, mode: int) -> None:
         self.path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.partial")
@@ -83,24 +75,24 @@ class Partial:
             os.fchmod(self.stream.fileno(), stat.S_IMODE(target.stat().st_mode))
 
     def save(self) -> None:
-        """Bring it to disk."""
+        """Flush the file to disk."""
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
     def move_in(self) -> None:
-        """Put it in its place, instead of what was there."""
+        """Replace the target by the file."""
         self.path.replace(self._target)
 
 
 @contextmanager
 def partial_beside(target: Path, mode: int = ANYONE) -> Iterator[Partial]:
-    """Give a new file beside its place; unless it is moved in, it goes when the block ends."""
+    """Create a partial file, which is removed at the end of the block unless it is moved in."""
     sweep(target)
     partial = Partial(target, mode)
     try:
         yield partial
     finally:
-        with suppress(OSError):  # what a full disk refuses was said when it was to be saved
+        with suppress(OSError):  # `save` reported a full disk
             partial.stream.close()
         with suppress(OSError):
             partial.path.unlink(missing_ok=True)
@@ -108,14 +100,10 @@ def partial_beside(target: Path, mode: int = ANYONE) -> Iterator[Partial]:
 
 @contextmanager
 def whole_file(target: Path, mode: int = ANYONE) -> Iterator[IO[bytes]]:
-    """Give a stream whose content appears at a place when the block ends without an error.
+    """Open a stream whose content replaces the target when the block ends without an error.
 
-    Parameters
-    ----------
-    target
-        The place. A device or a pipe is written to as it is.
-    mode
-        Of a new file, before the user's umask; one that is replaced passes its own on.
+    A device or a pipe is written directly. `mode` is that of a new file, before the user's umask;
+    an existing one keeps its mode.
     """
     if target.exists() and not target.is_file():
         with target.open("wb") as stream:
@@ -129,26 +117,15 @@ def whole_file(target: Path, mode: int = ANYONE) -> Iterator[IO[bytes]]:
 
 
 def refuse_others(target: Path, kind: str, is_ours: Callable[[bytes], bool]) -> None:
-    """Refuse to replace a file that is not of the kind that is to be written.
+    """Raise `FileInTheWay` if the target is not of the kind to be written, such as "a report".
 
-    Parameters
-    ----------
-    target
-        What would be replaced.
-    kind
-        What is to be written, such as "a report".
-    is_ours
-        Tells that kind by the beginning of a file.
-
-    Raises
-    ------
-    FileInTheWay
+    `is_ours` recognises the kind by the beginning of a file.
     """
     if not target.is_file():
         return
     try:
         with target.open("rb") as stream:
-            beginning = stream.read(_LOOKED_AT)
+            beginning = stream.read(_BEGINNING)
     except OSError as error:
         raise FileInTheWay(target, kind) from error
     if beginning and not is_ours(beginning):
@@ -156,12 +133,12 @@ def refuse_others(target: Path, kind: str, is_ours: Callable[[bytes], bool]) -> 
 
 
 def sweep(target: Path) -> None:
-    """Remove what killed writers of a file left beside it."""
+    """Remove partial files that killed writers of a file left."""
     _sweep(target.parent, re.escape(target.name[:100]))
 
 
 def sweep_copies(folder: Path, stem: str) -> None:
-    """Remove what killed writers of copies left of a library: the names of those are dated."""
+    """Remove partial files that killed writers of a library's dated copies left."""
     _sweep(folder, rf"{re.escape(stem)}-\d{{8}}-\d{{6}}.*")
 
 
@@ -170,13 +147,13 @@ def _sweep(folder: Path, name: str) -> None:
     with suppress(OSError):
         for path in folder.iterdir():
             if ours.fullmatch(path.name) and _is_abandoned(path):
-                for kind in ("-wal", "-shm"):  # of a database on its way
+                for kind in ("-wal", "-shm"):  # of a partial database
                     path.with_name(f"{path.name}{kind}").unlink(missing_ok=True)
                 path.unlink()
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk, where the system can."""
+    """Flush the names in a folder to disk, if the system can."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -187,7 +164,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """Tell whether nobody holds a partial file any more."""
+    """Tell whether the writer of a partial file is gone."""
     with suppress(OSError), os.fdopen(os.open(path, os.O_RDWR | _NOT_THROUGH_LINKS)) as stream:
         return _try_lock(stream)
     return False
@@ -210,13 +187,10 @@ else:
 
 
 def write_files(contents: Mapping[Path, bytes], mode: int = ANYONE) -> None:
-    """Write all files beside their places, bring them to disk, then move them in, in order.
+    """Write partial files, flush all to disk, and then move them in, in order.
 
-    When anything fails before the first is moved, for one a full disk, all stays as it was.
-
-    Raises
-    ------
-    ReportUnwritable
+    A failure before the first move, such as a full disk, changes nothing; it raises
+    `ReportUnwritable`.
     """
     with ExitStack() as partials:
         written = {}
@@ -234,12 +208,7 @@ def write_files(contents: Mapping[Path, bytes], mode: int = ANYONE) -> None:
 
 
 def make_folder(folder: Path, mode: int) -> None:
-    """Make a folder for files of a mode, and those above it, unless it is there.
-
-    Raises
-    ------
-    ReportUnwritable
-    """
+    """Create a folder with its parents, unless it exists; a failure raises `ReportUnwritable`."""
     with _stated(folder):
         if folder.exists() and not folder.is_dir():
             raise ReportUnwritable(folder, "it is not a folder")
@@ -255,4 +224,4 @@ def _stated(path: Path) -> Iterator[None]:
 
 
 def _write(stream: IO[bytes], data: bytes) -> None:
-    stream.write(data)
+    stream.write(data)  # tests replace it by a disk that is full

@@ -1,4 +1,4 @@
-"""File or server address of a library; own paths."""
+"""Where a library is: a file or the address of a server; and the paths of its files."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 _SCHEMES = ("postgresql://", "postgres://")
-# What was meant for an address is never taken for a file: it may hold a password.
+# A text like an address is never a file name: it may contain a password.
 _MEANT = re.compile(r"([a-z][a-z0-9+.-]*://|postgres(?:ql)?:)(.*)", re.IGNORECASE | re.DOTALL)
 _SEARCH_PATH = ("search_path=", "search_path%3d")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a library in PostgreSQL; as a text it is without its password.
+    """The address of a library in PostgreSQL; its text omits the password.
 
-    Attributes
-    ----------
-    url
-        As it was given, `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, for those who connect.
+    `url` is `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`, as typed.
     """
 
     url: str = field(repr=False)
@@ -32,30 +29,30 @@ class Address:
     def __str__(self) -> str:
         meant = _MEANT.fullmatch(self.url)
         scheme, rest = meant.groups() if meant else ("", self.url)
-        # All before the last “@”: a password may hold any sign, encoded or not.
+        # A password may contain any character, encoded or not.
         person, at, host = rest.rpartition("@")
         where, mark, query = host.partition("?")
-        said = "&".join(map(_without_secret, query.split("&")))
-        return f"{scheme}{person.partition(':')[0]}{at}{where}{mark}{said}"
+        parameters = "&".join(map(_without_secret, query.split("&")))
+        return f"{scheme}{person.partition(':')[0]}{at}{where}{mark}{parameters}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
 
     @property
     def is_understood(self) -> bool:
-        """Whether it begins as an address of PostgreSQL does."""
+        """Whether it has the scheme of PostgreSQL."""
         return self.url.startswith(_SCHEMES)
 
     @property
     def name(self) -> str:
-        """The name of the database, and of the schema if one is given."""
+        """The name of the database, and of the schema if there is one."""
         host = self.url.partition("://")[2].rpartition("@")[2]
         database = host.partition("?")[0].partition("/")[2].partition("#")[0]
-        return ".".join(each for each in (database, self._schema) if each) or "postgresql"
+        return ".".join(filter(None, (database, self._schema))) or "postgresql"
 
     @property
     def _schema(self) -> str:
-        """The schema that is named by `search_path`, or ""."""
+        """The schema in `search_path`, or ""."""
         query = self.url.partition("?")[2]
         for written in _SEARCH_PATH:
             at = query.lower().find(written)
@@ -66,20 +63,20 @@ class Address:
 
     @property
     def secrets(self) -> set[str]:
-        """The passwords in it, encoded and not, to be taken out of what others say."""
+        """Its passwords, encoded and not, for removal from messages of other programs."""
         written = {self.url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
         for parameter in self.url.partition("?")[2].split("&"):
             name, _, value = parameter.partition("=")
             written |= {value} if _is_secret(name) else set()
-        return {each for one in written for each in (one, unquote(one)) if each}
+        return {text for one in written for text in (one, unquote(one)) if text}
 
     @property
     def key(self) -> str:
-        """A name for what this machine keeps of the library: of the address without password."""
+        """A name for local files about the library: a hash of the address without password."""
         return blake2b(str(self).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
     def absolute(self) -> Address:
-        """Return the same: it means the same from every folder."""
+        """Return the address, which does not depend on the current folder."""
         return self
 
 
@@ -87,7 +84,7 @@ Location: TypeAlias = Path | Address
 
 
 def parse_location(named: str | os.PathLike[str] | Address) -> Location:
-    """Return the place that a text or a path means."""
+    """Return the location that a text or a path names."""
     if isinstance(named, Address):
         return named
     if isinstance(named, str) and (meant := _MEANT.fullmatch(named)):
@@ -97,7 +94,7 @@ def parse_location(named: str | os.PathLike[str] | Address) -> Location:
 
 
 def _without_secret(parameter: str) -> str:
-    """Return a parameter of an address, but not its value if that is a password."""
+    """Return a parameter of an address, with a password masked."""
     name, equals, _ = parameter.partition("=")
     return f"{name}{equals}***" if _is_secret(name) and equals else parameter
 
@@ -112,22 +109,22 @@ _ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".partial")
 
 
 def shipped_folder(name: str) -> Path:
-    """Return a folder that comes with the program: inside the package, or beside a checkout."""
+    """Return a folder that is shipped in the package, or next to it in a checkout."""
     package = Path(__file__).parent
     installed = package / f"_{name}"
     return installed if installed.is_dir() else package.parent / name
 
 
 def real_path(library: Path) -> Path:
-    """Return where a library lies, whatever links lead to it: all its names share lock and index.
+    """Return the path of a library with links resolved, so that all its names share lock and index.
 
-    Two hard links to a file are two real paths; such a library is not written.
+    Two hard links are two real paths; such a library is not written.
     """
     return Path(os.path.realpath(library))
 
 
 def index_folder(library: Path) -> Path:
-    """Return the folder beside a library that holds its indexes; two libraries share none."""
+    """Return the folder of a library's indexes; two libraries never share one."""
     library = real_path(library)
     if library.suffix == ".db":
         return library.with_suffix(".index")
@@ -135,7 +132,7 @@ def index_folder(library: Path) -> Path:
 
 
 def own_paths(library: Path) -> list[Path]:
-    """Return where the files of a library are, or would be, under the name it goes by here."""
+    """Return the paths of a library's files under its name, existing or not."""
     beside = [library.with_name(f"{library.name}{ending}") for ending in _ENDINGS]
     settings = library.with_name(FILE_BESIDE)
     copies = library.parent.glob(f"{escape(library.name)}.before-*")
@@ -143,7 +140,7 @@ def own_paths(library: Path) -> list[Path]:
 
 
 def is_own_path(target: Path, library: Location) -> bool:
-    """Tell whether a place is one of a library's files, or of its indexes, there or not yet."""
+    """Tell whether a path belongs to a library's files or indexes, existing or not."""
     if isinstance(library, Address):
         return False
     place = real_path(target)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Part of a text that shows why a document was found.
+    """Part of a text that shows why a document is a result.
 
     Attributes
     ----------

@@ -37,14 +37,14 @@ _LOG = logging.getLogger("lpisearch.web")
 
 
 class Jobs:
-    """The jobs of a server; of those that have ended, the last `kept` are listed.
+    """The jobs of a server; of those that have ended, the last `most_ended` are listed.
 
     Jobs that write and jobs that read have a queue and a thread each.
     """
 
-    def __init__(self, library: Location, kept: int = 100) -> None:
+    def __init__(self, library: Location, most_ended: int = 100) -> None:
         self._file = jobs_file(library)
-        self._kept = kept
+        self._most_ended = most_ended
         self._changed = Condition()
         self._jobs: dict[str, Job] = {job.id: job for job in interrupted(self._file)}
         self._waiting: dict[bool, deque[tuple[Job, Work]]] = {True: deque(), False: deque()}
@@ -129,7 +129,7 @@ class Jobs:
     def _forget(self) -> None:
         """Remove the oldest ended jobs from the list."""
         ended = [name for name, job in self._jobs.items() if not job.is_under_way]
-        for name in ended[: max(0, len(ended) - self._kept)]:
+        for name in ended[: max(0, len(ended) - self._most_ended)]:
             del self._jobs[name]
 
     def _run(self, writes: bool) -> None:  # noqa: FBT001 (of a thread)

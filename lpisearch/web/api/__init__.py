@@ -1,8 +1,4 @@
-"""Endpoints and routes.
-
-A module for each group of endpoints, each a row of `ENDPOINTS`: routes, checks of what is asked,
-and the OpenAPI description are made from these rows.
-"""
+"""The JSON API: routes, validation and the OpenAPI description derive from `ENDPOINTS`."""
 
 from __future__ import annotations
 

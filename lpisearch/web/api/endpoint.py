@@ -1,4 +1,4 @@
-"""Endpoint, parameters, shared parameters."""
+"""Endpoints and their parameters, which validate requests and describe the API."""
 
 from __future__ import annotations
 
@@ -26,45 +26,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILE = "file"
 """The body of an endpoint that takes bytes."""
-KINDS = ("string", "integer", "number", "boolean")
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of the address.
-
-    Attributes
-    ----------
-    name
-        As it is written.
-    means
-        One sentence without a full stop.
-    kind
-        One of `KINDS`.
-    default
-        Where it is not given.
-    required, many
-        Whether it must be given, and whether it may be several times.
-    choices
-        All that it can be; () for anything.
-    least, most
-        Of a number.
-    longest
-        Characters of a text.
-    in_path
-        Whether it is a part of the path.
-    """
+    """A parameter of the path or the query."""
 
     name: str
-    means: str
-    kind: str = "string"
+    means: str  # one sentence without a full stop
+    kind: str = "string"  # or "integer", "number", "boolean"
     default: Any = None
     required: bool = False
-    many: bool = False
-    choices: tuple[str, ...] = ()
+    many: bool = False  # it may be repeated
+    choices: tuple[str, ...] = ()  # () allows any
     least: float | None = None
     most: float | None = None
-    longest: int = 1000
+    longest: int = 1000  # of a text, in characters
     in_path: bool = False
 
 
@@ -98,7 +75,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is more than JSON with status 200."""
+    """A JSON response with a status and headers."""
 
     value: Any = None
     status: int = 200
@@ -178,28 +155,21 @@ MOST_VALUES = 1000
 
 
 def read_params(
-    params: Sequence[Param], given: QueryParams, in_path: dict[str, str]
+    params: Sequence[Param], query: QueryParams, in_path: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the value of each parameter, or its default.
-
-    Raises
-    ------
-    Refusal
-        With all that is wrong, not just the first.
-    """
-    wrong: list[dict[str, str]] = []
+    """Return the values or defaults of parameters; a `Refusal` lists all errors."""
     known = {param.name for param in params}
-    wrong += [_error(name, "is unknown") for name in given if name not in known]
+    wrong = [_error(name, "is unknown") for name in query if name not in known]
     values = {}
     for param in params:
-        texts = [in_path[param.name]] if param.in_path else given.getlist(param.name)
+        texts = [in_path[param.name]] if param.in_path else query.getlist(param.name)
         try:
             values[param.name] = _value(param, texts)
         except ValueError as error:
             wrong.append(_error(param.name, str(error)))
     if wrong:
-        said = "; ".join(f"{each['field']} {each['reason']}" for each in wrong)
-        raise Refusal(422, f"{said}.", errors=wrong)
+        detail = "; ".join(f"{one['field']} {one['reason']}" for one in wrong)
+        raise Refusal(422, f"{detail}.", errors=wrong)
     return values
 
 
@@ -319,12 +289,7 @@ LISTING = (
 
 
 def filter_of(values: Mapping[str, Any]) -> Filter:
-    """Return the filter that parameters mean.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Return the filter of parameters; raise `BadOption` if it is invalid."""
     once = ("path", "split", "since", "until", "media_type")
     where = read_conditions(values["where"])
     typed = {name: values[name] for name in once if values[name]}
@@ -334,11 +299,6 @@ def filter_of(values: Mapping[str, Any]) -> Filter:
 
 
 def options_of(values: Mapping[str, Any]) -> SearchOptions:
-    """Return the options of a search that parameters mean.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Return the search options of parameters; raise `BadOption` if they are invalid."""
     plain = {one.name: values[one.name] for one in fields(SearchOptions) if one.name != "where"}
     return SearchOptions(where=filter_of(values), **plain)

@@ -1,4 +1,4 @@
-"""OpenAPI, schemas, reading page."""
+"""The OpenAPI description, and a page that shows it."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]
         "description": _phrase(endpoint.status),
         "content": {endpoint.media_type: {"schema": answer}},
     }
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "parameters": [described(param) for param in endpoint.params],
         "responses": {str(endpoint.status): success, "default": _problem()},
     }
     if endpoint.is_cached:
-        said["responses"]["304"] = {"description": _phrase(304)}
+        operation["responses"]["304"] = {"description": _phrase(304)}
     if endpoint.body == FILE:
-        said["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
     elif endpoint.body is not None:
         content = {"application/json": {"schema": schema(endpoint.body)}}
-        said["requestBody"] = {"required": True, "content": content}
-    return said
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
 
 
 def _problem() -> dict[str, Any]:
@@ -248,8 +248,8 @@ def _values(form: dict[str, Any]) -> str:
     if "enum" in form:
         return ", ".join(form["enum"])
     bounds = [
-        f"{said} {form[name]:,}"
-        for name, said in (("minimum", "at least"), ("maximum", "at most"))
+        f"{words} {form[name]:,}"
+        for name, words in (("minimum", "at least"), ("maximum", "at most"))
         if name in form
     ]
     default = [f"default {form['default']!r}"] if form.get("default") not in (None, "") else []

@@ -119,8 +119,8 @@ def ingest(request: ApiRequest) -> Reply:
         report = library.ingest(*paths, options=options, on_progress=on_progress)
         return ingest_record(report, library.path)
 
-    said = {"paths": [str(path) for path in paths]}
-    return _started(request, "ingest", said, work, writes=True)
+    facts = {"paths": [str(path) for path in paths]}
+    return _started(request, "ingest", facts, work, writes=True)
 
 
 def _checked(options: IngestOptions) -> IngestOptions:
@@ -155,14 +155,14 @@ def index(request: ApiRequest) -> Reply:
         def on_step(done: int, total: int) -> None:
             job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
 
-        stages = partial(_tell_stage, job)
+        stages = partial(_report_stage, job)
         return request.library.index(options=options, on_stage=stages, on_step=on_step)
 
-    said = {"name": options.name, "method": options.method}
-    return _started(request, "index", said, work, writes=True)
+    facts = {"name": options.name, "method": options.method}
+    return _started(request, "index", facts, work, writes=True)
 
 
-def _tell_stage(job: Job, stage: str) -> None:
+def _report_stage(job: Job, stage: str) -> None:
     job.tell(stage=stage)
 
 
@@ -188,20 +188,20 @@ def evaluate(request: ApiRequest) -> Reply:
     """Start an evaluation."""
     body: EvaluateRequest = request.body
     kinds = (body.categories, body.clusters, body.retrieval, body.similarity)
-    wishes = [each for each in kinds if each is not None]
-    if len(wishes) > 1:
+    chosen = [one for one in kinds if one is not None]
+    if len(chosen) > 1:
         raise Refusal(422, "At most one of categories, clusters, retrieval and similarity.")
     if body.options.matrix is not None:
         raise Refusal(422, "Matrices cannot be evaluated over the API.")
-    wanted: Any = wishes[0] if wishes else None
-    if isinstance(wanted, RetrievalOptions):
-        queries, qrels = wanted.queries, wanted.qrels
-        wanted = replace(
-            wanted,
+    specific: Any = chosen[0] if chosen else None
+    if isinstance(specific, RetrievalOptions):
+        queries, qrels = specific.queries, specific.qrels
+        specific = replace(
+            specific,
             queries=allowed_path(request.state, str(queries)),
             qrels=allowed_path(request.state, str(qrels)),
         )
-    many = (getattr(wanted, "repeats", 1), getattr(wanted, "draws", 1))
+    many = (getattr(specific, "repeats", 1), getattr(specific, "draws", 1))
     if max(many) > _MOST_REPEATS:
         raise Refusal(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
 
@@ -209,8 +209,8 @@ def evaluate(request: ApiRequest) -> Reply:
         def on_cell(name: str, done: int, total: int) -> None:
             job.tell(part=name, done=done, total=total)
 
-        given = {"options": body.options, "wanted": wanted, "over": body.over}
-        return request.library.evaluate(body.what, on_cell=on_cell, **given)
+        options = {"options": body.options, "wanted": specific, "over": body.over}
+        return request.library.evaluate(body.what, on_cell=on_cell, **options)
 
     return _started(request, "evaluate", {"what": body.what}, work, writes=False)
 
@@ -223,16 +223,16 @@ def dimensions(request: ApiRequest) -> Reply:
         raise Refusal(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
 
     def work(job: Job) -> Any:
-        on_stage = partial(_tell_stage, job)
+        on_stage = partial(_report_stage, job)
         return request.library.dimensions(options, on_stage=on_stage)
 
     return _started(request, "dimensions", {"method": options.method}, work, writes=False)
 
 
 def _started(
-    request: ApiRequest, kind: str, said: dict[str, Any], work: Work, *, writes: bool
+    request: ApiRequest, kind: str, facts: dict[str, Any], work: Work, *, writes: bool
 ) -> Reply:
-    job = request.state.jobs.start(kind, said, work, writes=writes, python=request.python)
+    job = request.state.jobs.start(kind, facts, work, writes=writes, python=request.python)
     return Reply(job.record(), 202, {"Location": f"/api/v1/jobs/{job.id}"})
 
 

@@ -58,38 +58,38 @@ def document(request: Request) -> Response:
     """Show a document with the words of a query marked."""
     shared, params = state_of(request), request.query_params
     name, query = params.get("id", ""), params.get("q", "")[:10_000]
-    found = shared.library.document(name)
-    marks = _marks(shared.library, query, found)
+    shown = shared.library.document(name)
+    marks = _marks(shared.library, query, shown)
     similar, trouble = _similar(shared.library, name)
-    starts = part_starts(found.text)
+    starts = part_starts(shown.text)
     part = _part(params.get("part", ""), marks, starts)
-    text = (starts[part], starts[part + 1] if part + 1 < len(starts) else len(found.text))
+    text = (starts[part], starts[part + 1] if part + 1 < len(starts) else len(shown.text))
     return render(
         request,
         "document.html",
-        document=found,
-        name=found.id or name,
+        document=shown,
+        name=shown.id or name,
         q=query,
-        blocks=list(blocks(found, marks, *text)),
+        blocks=list(blocks(shown, marks, *text)),
         matches=sum(not mark.near for mark in marks),
         near=sum(bool(mark.near) for mark in marks),
         spots=list(spots(marks, *text)),
-        parts_list=_parts(found, marks, starts, name, query),
+        parts_list=_parts(shown, marks, starts, name, query),
         part=part,
         similar=similar,
         trouble=trouble,
-        facts=facts(found),
-        predicted=shared.library.predicted(found.id or name),
-        has_file=is_available(shared, found),
-        page=_page(found, marks),
+        facts=facts(shown),
+        predicted=shared.library.predicted(shown.id or name),
+        has_file=is_available(shared, shown),
+        page=_page(shown, marks),
     )
 
 
-def _marks(library: Library, query: str, found: Document) -> tuple[Mark, ...]:
+def _marks(library: Library, query: str, document: Document) -> tuple[Mark, ...]:
     if not query.strip():
         return ()
     try:
-        return library.marks(query, found.text[:_SEARCHED])[0]
+        return library.marks(query, document.text[:_SEARCHED])[0]
     except LpiSearchError:
         return ()
 
@@ -125,13 +125,13 @@ def _part(text: str, marks: Sequence[Mark], starts: list[int]) -> int:
 
 
 def _parts(
-    found: Document, marks: Sequence[Mark], starts: list[int], name: str, query: str
+    document: Document, marks: Sequence[Mark], starts: list[int], name: str, query: str
 ) -> list[tuple[int, str, int]]:
     """Return the number, the address and the number of matches of each part."""
     if len(starts) == 1:
         return []
     own = [mark.start for mark in marks if not mark.near]
-    ends = [*starts[1:], len(found.text)]
+    ends = [*starts[1:], len(document.text)]
     params = {"id": name} | ({"q": query} if query else {})
     return [
         (
@@ -143,19 +143,19 @@ def _parts(
     ]
 
 
-def blocks(found: Document, marks: Sequence[Mark], start: int, end: int) -> Iterator[Block]:
+def blocks(document: Document, marks: Sequence[Mark], start: int, end: int) -> Iterator[Block]:
     """Yield the paragraphs of a range of a text, with the names of its sections."""
     ends = [mark.end for mark in marks]
-    sections = {one.start: one for one in found.sections if start <= one.start < end}
+    sections = {one.start: one for one in document.sections if start <= one.start < end}
     edges = sorted({start, end, *sections})
     for first, last in pairwise(edges):
         section = sections.get(first)
         heading = "" if section is None else f"{section.kind} {section.name}"
         if section is not None and section.kind == "heading":
             heading = section.name
-        for at, until in paragraphs(found.text, first, last):
+        for at, until in paragraphs(document.text, first, last):
             own = marks[bisect_right(ends, at) :]
-            yield Block(at, heading, templates.pieces(found.text, own, at, until))
+            yield Block(at, heading, templates.pieces(document.text, own, at, until))
             heading = ""
         if heading:
             yield Block(first, heading, [])
@@ -186,16 +186,16 @@ def spots(marks: Sequence[Mark], start: int, end: int) -> Iterator[Spot]:
         yield Spot(round((mark.start - start) * scale, 1), bool(mark.near))
 
 
-def facts(found: Document) -> list[tuple[str, str]]:
+def facts(document: Document) -> list[tuple[str, str]]:
     """Return the facts about a document by name."""
     known = [
-        ("date", found.date),
-        ("split", found.split),
-        ("format", found.media_type),
-        ("path", found.path),
-        ("length", f"{len(found.text):,} characters"),
+        ("date", document.date),
+        ("split", document.split),
+        ("format", document.media_type),
+        ("path", document.path),
+        ("length", f"{len(document.text):,} characters"),
     ]
-    metadata = [(str(key), _text(value)) for key, value in found.metadata.items()]
+    metadata = [(str(key), _text(value)) for key, value in document.metadata.items()]
     return [(name, value) for name, value in [*known, *metadata] if value]
 
 
@@ -207,9 +207,9 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _page(found: Document, marks: Sequence[Mark]) -> str:
+def _page(document: Document, marks: Sequence[Mark]) -> str:
     """Return the number of the page of the first match, if the file has pages."""
-    pages = [one for one in found.sections if one.kind == "page"]
+    pages = [one for one in document.sections if one.kind == "page"]
     first = next((mark.start for mark in marks if not mark.near), None)
     if first is None or not pages:
         return ""

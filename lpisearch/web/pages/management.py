@@ -62,7 +62,7 @@ class ShownJob:
 
     job: Job
     name: str
-    said: str  # its progress or its outcome
+    text: str  # its progress or its outcome
     share: float | None  # that is done, from 0 to 1, if known
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def jobs(library: Path) -> Iterator[Jobs]:
     """Return the jobs of a server."""
-    made = Jobs(library, kept=3)
+    made = Jobs(library, most_ended=3)
     yield made
     made.close(1)
 
