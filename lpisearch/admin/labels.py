@@ -1,4 +1,4 @@
-"""Labels by hand and predicted."""
+"""Manual and predicted labels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from lpisearch.messages import printable
 from lpisearch.model.documents import Filter, LabelReport, PredictionReport
 from lpisearch.search.classification import TextClassifier
 from lpisearch.storage import open_store, writer_lock
+from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.location import Location
     from lpisearch.model.answers import Classification, LabelShare
@@ -35,11 +36,11 @@ def label_documents(
     remove: Sequence[str],
     wait_seconds: float = 30.0,
 ) -> LabelReport:
-    """Give documents labels and take others away, of all documents or of none."""
-    came, went = _checked("add", add), _checked("remove", remove)
-    if not came and not went:
+    """Add and remove labels of documents, all in one transaction."""
+    to_add, to_remove = _checked("add", add), _checked("remove", remove)
+    if not to_add and not to_remove:
         raise BadOption(("add", "remove"), "give at least one label")
-    if both := set(came) & set(went):
+    if both := set(to_add) & set(to_remove):
         raise BadOption(("add", "remove"), f"“{both.pop()}” cannot be both added and removed")
     if not names and where == EVERY:
         raise BadOption("documents", "give document ids, paths or filters")
@@ -48,35 +49,38 @@ def label_documents(
         writer_lock(library, "label", wait_seconds),
         store.writing() as transaction,
     ):
-        keys = meant_documents(transaction, names, where)
-        added, removed = transaction.labels.edit(keys, came, went)
+        keys = select_documents(transaction, names, where)
+        added, removed = transaction.labels.edit(keys, to_add, to_remove)
         return LabelReport(len(keys), added, removed)
 
 
-def meant_documents(snapshot: ReadTransaction, names: Sequence[str], where: Filter) -> list[int]:
-    """Return the keys of documents by id or path, of those that pass a filter."""
+def select_documents(snapshot: ReadTransaction, names: Sequence[str], where: Filter) -> list[int]:
+    """Return the keys of documents by ids or paths, or by a filter.
+
+    Not by both: a filter would silently skip some of the named documents.
+    """
     if names and where != EVERY:
         raise BadOption("documents", "give ids or filters, not both")
     if not names:
         return list(snapshot.corpus.content_hashes(where))
     keys: dict[int, None] = {}
     for name in names:
-        found = snapshot.documents.find(name)
-        if not found:
+        matching = snapshot.documents.find(name)
+        if not matching:
             raise DocumentNotFound(name)
-        keys |= dict.fromkeys(found)
+        keys |= dict.fromkeys(matching)
     return sorted(keys)
 
 
 def _checked(option: str, labels: Sequence[str]) -> list[str]:
-    """Return labels without white space around them, each once."""
-    found = dict.fromkeys(label.strip() for label in labels)
-    for label in found:
+    """Return labels without surrounding white space, each once."""
+    stripped = dict.fromkeys(label.strip() for label in labels)
+    for label in stripped:
         if not label:
             raise BadOption(option, "a label cannot be empty")
         if not label.isprintable():
             raise BadOption(option, f"“{printable(label)}” contains invisible characters")
-    return list(found)
+    return list(stripped)
 
 
 _AT_ONCE = 1000
@@ -92,92 +96,76 @@ def predict_labels(
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
     wait_seconds: float = 30.0,
 ) -> PredictionReport:
-    """Judge documents by the labels of the others, and keep what is said of them.
+    """Predict labels of documents from those of the others, and store them.
 
-    A document that has labels is passed over, unless `labelled`. What was predicted before for
-    the documents that are judged is replaced. A label that a document has, or that people took
-    away from it, is not predicted.
+    A document with labels is skipped unless `labelled`. Earlier predictions for the same documents
+    are replaced. A label that a document has, or that people removed from it, is not predicted.
     """
-    judge = TextClassifier(session, options)
+    classifier = TextClassifier(session, options)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    label_counts: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    predicted = 0
     with (
         open_store(session.path, writable=True) as store,
         writer_lock(session.path, "classify", wait_seconds),
         store.writing() as transaction,
     ):
-        keys = meant_documents(transaction, names, where)
-        given = transaction.labels.by_key(where)
+        keys = select_documents(transaction, names, where)
+        labels = transaction.labels.by_key(where)
         if not labelled:
-            keys = [key for key in keys if key not in given]
-        writing = _Writing(transaction, judge, given)
-        for start in range(0, len(keys), _AT_ONCE):
-            on_progress(start, len(keys))
-            writing.judge_some(keys[start : start + _AT_ONCE])
+            keys = [key for key in keys if key not in labels]
+        for done, some in enumerate(chunks(keys, _AT_ONCE)):
+            on_progress(done * _AT_ONCE, len(keys))
+            results = dict(_classify(transaction, classifier, some))
+            rejected = transaction.labels.rejected(some)
+            new = {
+                key: _new_labels(result, {*labels.get(key, ()), *rejected.get(key, ())})
+                for key, result in results.items()
+            }
+            transaction.labels.predict(new, classifier.classifier, now)
+            outcomes.update(map(_outcome, results.values()))
+            predicted += sum(map(bool, new.values()))
+            label_counts.update(share.label for shares in new.values() for share in shares)
     return PredictionReport(
         documents=len(keys),
-        predicted=writing.outcome["predicted"],
-        labels=dict(writing.said.most_common()),
-        classifier=judge.classifier,
-        none_of_these=writing.outcome["none"],
-        unknown=writing.outcome["unknown"],
+        predicted=predicted,
+        labels=dict(label_counts.most_common()),
+        classifier=classifier.classifier,
+        none_of_these=outcomes["none"],
+        unknown=outcomes["unknown"],
     )
-
-
-class _Writing:
-    """Judges documents and keeps what is said of them, and counts it."""
-
-    def __init__(
-        self, transaction: Transaction, judge: TextClassifier, given: Mapping[int, Sequence[str]]
-    ) -> None:
-        self._transaction = transaction
-        self._judge = judge
-        self._given = given
-        self._now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.said: Counter[str] = Counter()
-        self.outcome: Counter[str] = Counter()
-
-    def judge_some(self, keys: Sequence[int]) -> None:
-        """Judge documents; a label that is given or was taken away is not kept."""
-        judged = dict(_judged(self._transaction, self._judge, keys))
-        rejected = self._transaction.labels.rejected(keys)
-        kept = {
-            key: _kept(each, {*self._given.get(key, ()), *rejected.get(key, ())})
-            for key, each in judged.items()
-        }
-        self.outcome.update(map(_outcome, judged.values()))
-        self.outcome["predicted"] += sum(map(bool, kept.values()))
-        self.said.update(share.label for shares in kept.values() for share in shares)
-        self._transaction.labels.predict(kept, self._judge.classifier, self._now)
 
 
 def forget_predicted(
     library: Location, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
 ) -> int:
-    """Remove what was predicted for documents; return for how many something was."""
+    """Remove the predicted labels of documents; return how many documents had any."""
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "classify", wait_seconds),
         store.writing() as transaction,
     ):
-        return transaction.labels.forget_predicted(meant_documents(transaction, names, where))
+        return transaction.labels.forget_predicted(select_documents(transaction, names, where))
 
 
-def _judged(
-    transaction: Transaction, judge: TextClassifier, keys: Sequence[int]
+def _classify(
+    transaction: Transaction, classifier: TextClassifier, keys: Sequence[int]
 ) -> Iterator[tuple[int, Classification]]:
-    """Judge documents: by their stored tokens, unless the index was made of others."""
-    if transaction.settings.get(TOKENISER) == judge.tokeniser:
-        yield from zip(keys, judge.stored(transaction.corpus.tokens(keys)), strict=True)
+    """Classify documents, by their stored tokens if the index has the same tokeniser."""
+    if transaction.settings.get(TOKENISER) == classifier.tokeniser:
+        yield from zip(keys, classifier.stored(transaction.corpus.tokens(keys)), strict=True)
         return
     for key, document in zip(keys, transaction.documents.load(keys), strict=True):
-        yield key, judge.document("", document)
+        yield key, classifier.document("", document)
 
 
-def _kept(judged: Classification, settled: set[str]) -> list[LabelShare]:
-    decided = set(judged.decided) - settled
-    return [share for share in judged.labels if share.label in decided]
+def _new_labels(result: Classification, settled: set[str]) -> list[LabelShare]:
+    decided = set(result.decided) - settled
+    return [share for share in result.labels if share.label in decided]
 
 
-def _outcome(judged: Classification) -> str:
-    if judged.none_of_these:
+def _outcome(result: Classification) -> str:
+    if result.none_of_these:
         return "none"
-    return "known" if judged.labels else "unknown"
+    return "known" if result.labels else "unknown"

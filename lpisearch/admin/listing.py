@@ -1,9 +1,9 @@
-"""List, show, delete, export; status, names."""
+"""List, show, delete and export documents; status, completion of names."""
 
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from glob import escape
 from io import TextIOWrapper
 from pathlib import Path
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 EVERY = Filter()
-_SAID_EVERY = 1000
-# How each line of an export begins: no query file and no JSON Lines of others do by chance.
+_REPORT_EVERY = 1000
+# The beginning of each line of an export, unlike other JSON Lines.
 _EXPORTED = re.compile(rb'\{"id": "(?:[^"\\]|\\.)*", "title": "')
 
 
@@ -41,29 +41,29 @@ def list_documents(
     offset: int = 0,
     sort: str = ENTRY_SORTS[0],
 ) -> tuple[list[Entry], int]:
-    """Return a page of the listing, and how many documents there are in all."""
+    """Return a page of the listing, and the total number of documents."""
     if sort not in ENTRY_SORTS:
         hint = nearest(sort, ENTRY_SORTS)
         raise BadOption("sort", f"unknown sort order “{sort}”{hint}", ENTRY_SORTS)
     with session.reading() as snapshot:
-        found = snapshot.documents.entries(wanted, limit, offset, sort)
-        return found, snapshot.documents.count(wanted)
+        entries = snapshot.documents.entries(wanted, limit, offset, sort)
+        return entries, snapshot.documents.count(wanted)
 
 
 def every_document(session: Session) -> Iterator[Document]:
-    """Yield all documents in the order of ingest, as they are now."""
+    """Yield all documents in the order of ingest."""
     with session.reading() as snapshot:
         yield from snapshot.documents.stream(EVERY)
 
 
 def show_document(session: Session, name: str) -> Document:
-    """Return a document by its id, or by the path of its file."""
+    """Return a document by its id or the path of its file."""
     with session.reading() as snapshot:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
 def delete_documents(library: Location, names: Sequence[str], wait_seconds: float = 30.0) -> int:
-    """Remove documents, all or none, with everything that belongs to them."""
+    """Delete documents and everything that belongs to them, in one transaction."""
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "delete", wait_seconds),
@@ -84,52 +84,38 @@ def export_documents(
 ) -> int:
     """Write documents as JSON Lines, which an ingest turns into the same documents again.
 
-    `on_stage` is told now and then how many were written.
+    A file appears atomically. `on_stage` is called from time to time with a count.
     """
     if isinstance(target, Path):
-        _check_target(target, session.path, force=force)
-    with session.reading() as snapshot:
-        found = snapshot.documents.stream(wanted)
-        if isinstance(target, Path):
-            with _whole_file(target, session.path) as stream:
-                return _write_lines(found, stream, on_stage)
-        return _write_lines(found, target, on_stage)
-
-
-def _check_target(target: Path, library: Location, *, force: bool) -> None:
-    if is_own_path(target, library):
-        raise BadOption("target", f"{target} is one of the library's own files")
-    if not force:
-        refuse_others(target, "an export", _is_export)
-
-
-def _write_lines(
-    found: Iterator[Document], stream: IO[str], on_stage: Callable[[str], None]
-) -> int:
+        if is_own_path(target, session.path):
+            raise BadOption("target", f"{target} is one of the library's own files")
+        if not force:
+            refuse_others(target, "an export", lambda head: _EXPORTED.match(head) is not None)
     number = 0
-    for number, document in enumerate(found, start=1):
-        stream.write(json_text(to_json(document)) + "\n")
-        if number % _SAID_EVERY == 0:
-            on_stage(f"{number:,} documents written")
+    with (
+        session.reading() as snapshot,
+        _whole_file(target, session.path) if isinstance(target, Path) else nullcontext(target)
+        as stream,
+    ):  # fmt: skip
+        for number, document in enumerate(snapshot.documents.stream(wanted), start=1):
+            stream.write(json_text(to_json(document)) + "\n")
+            if number % _REPORT_EVERY == 0:
+                on_stage(f"{number:,} documents written")
     return number
 
 
 @contextmanager
 def _whole_file(target: Path, library: Location) -> Iterator[IO[str]]:
-    """Give a stream to a file that appears when all is written, no more open than the library."""
+    """Yield a stream to a file that appears atomically, with at most the library's permissions."""
     if target.is_dir():
         raise LibraryUnwritable(target, "it is a folder")
     try:
         with whole_file(target, mode_of(library)) as stream:
             text = TextIOWrapper(stream, encoding="utf-8", newline="\n")
             yield text
-            text.detach()  # flushed, and left open to be brought to disk
+            text.detach()  # flushes, and leaves the stream open to be synced
     except OSError as error:
         raise LibraryUnwritable(target, error.strerror or str(error)) from error
-
-
-def _is_export(beginning: bytes) -> bool:
-    return _EXPORTED.match(beginning) is not None
 
 
 def library_status(session: Session) -> dict[str, Any]:
@@ -152,13 +138,13 @@ def library_status(session: Session) -> dict[str, Any]:
 
 
 def names_that_begin(session: Session, kind: str, beginning: str, most: int) -> list[str]:
-    """Return names of one kind ("label", "index", "document") that begin so, in order."""
+    """Return names of a kind ("label", "index", "document") with a prefix, in order."""
     with session.reading() as snapshot:
         if kind == "label":
             names = snapshot.labels.names()
         elif kind == "index":
             names = [entry.name for entry in snapshot.indexes.entries()]
         else:
-            wanted = Filter(path=f"{escape(beginning)}*")
-            names = [entry.id for entry in snapshot.documents.entries(wanted, most, 0)]
+            where = Filter(path=f"{escape(beginning)}*")
+            names = [entry.id for entry in snapshot.documents.entries(where, most, 0)]
     return [name for name in names if name.startswith(beginning)][:most]

@@ -1,7 +1,7 @@
-"""Examine, repair, copy, upgrade, tokenise again.
+"""Examine, repair, back up, upgrade, retokenise.
 
-A document is restored where what its file has now has the very hash that was stored: then it is as
-it was written, down to the last label. Where the file is gone or has changed, nothing is guessed.
+A document is restored if its file still contains content with the stored hash: then it is exactly
+as it was, down to the last label. If the file is gone or has changed, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from lpisearch.model.documents import DocumentWrite, Finding, Problem
 from lpisearch.options import ReadOptions
 from lpisearch.readers.registry import READERS
 from lpisearch.storage import open_store, writer_lock
+from lpisearch.storage.dialects import chunks
 from lpisearch.storage.integrity import content_hash, damaged
 from lpisearch.storage.metadata import TOKENISER
 from lpisearch.text.languages import Evidence, TokeniserSettings
@@ -47,10 +48,7 @@ def examine(
     wait_seconds: float = 30.0,
     on_stage: Callable[[str], None] = lambda _name: None,
 ) -> list[Finding]:
-    """Look for damage; with `repair`, first mend what the documents and their files allow.
-
-    `on_stage` is called with the name of each stage as it begins.
-    """
+    """Check a library; with `repair`, first mend what the documents and their files allow."""
     mended: list[Finding] = []
     try:
         with open_store(library, writable=True) as store:
@@ -63,48 +61,46 @@ def examine(
                     mended = _repair(transaction)
             with store.writing() as transaction:
                 on_stage("checking documents")
-                found = transaction.health.findings()
+                findings = transaction.health.findings()
                 on_stage("checking indexes")
-                found = [*found, *_more_findings(library, transaction)]
+                with suppress(ValueError):  # damaged cells, which are reported already
+                    findings += [
+                        _tokeniser_finding(transaction),
+                        *index_findings(library, transaction),
+                    ]
                 transaction.rollback()
     except LibraryDamaged as damage:
         return [damaged(damage.what)]
-    return [*found, *mended]
-
-
-def _more_findings(library: Location, snapshot: ReadTransaction) -> list[Finding]:
-    """Look at what rests on rows that are as they were written."""
-    try:
-        return [_tokeniser_finding(snapshot), *index_findings(library, snapshot)]
-    except ValueError:  # it has been found already
-        return []
+    return [*findings, *mended]
 
 
 def _repair(transaction: Transaction) -> list[Finding]:
     health = transaction.health
-    gone = health.repair()
-    forgotten = health.repair_rows()
+    lost_rows = health.repair()
+    forgotten_indexes = health.repair_rows()
     tokeniser = library_tokeniser(transaction)
     restored, lost = restore_documents(transaction, tokeniser)
     health.give_up(lost)
-    damaged_keys = {each.row.key for each in lost}
-    untokenised = [key for key in health.untokenised() if key not in damaged_keys]
+    lost_keys = {document.row.key for document in lost}
+    untokenised = [key for key in health.untokenised() if key not in lost_keys]
     make_tokens(transaction, tokeniser, untokenised)
-    return [
-        *_restored(restored),
-        *(_lost(each) for each in lost),
-        *(_forgotten(name) for name in forgotten),
-        *(_gone(noun, number) for noun, number in gone.items()),
-    ]
-
-
-def _restored(number: int) -> list[Finding]:
-    said = "1 document was" if number == 1 else f"{number:,} documents were"
-    return [Finding("restored", ok=True, detail=f"{said} read again from disk")] if number else []
+    findings = []
+    if restored:
+        were = "1 document was" if restored == 1 else f"{restored:,} documents were"
+        findings.append(Finding("restored", ok=True, detail=f"{were} read again from disk"))
+    findings += map(_lost, lost)
+    for name in forgotten_indexes:
+        step = call("index", name=name)
+        findings.append(Finding(f"index “{name}”", ok=False, detail="lost", next_step=step))
+    for noun, number in lost_rows.items():
+        again = call("index") if noun == "indexes" else Message(call("ingest"), " the same paths")
+        step = Message("restore a backup, or ", again)
+        findings.append(Finding(noun, ok=False, detail=f"{number:,} lost", next_step=step))
+    return findings
 
 
 def _lost(document: DamagedDocument) -> Finding:
-    """Say of a document that its file no longer has it as it was."""
+    """Return the finding about a document whose original content is not in its file."""
     name, path = document.row.id, document.path
     if Path(path).exists():
         reason, step = (
@@ -114,16 +110,6 @@ def _lost(document: DamagedDocument) -> Finding:
     else:
         reason, step = "no longer exists", Message("restore a backup, or ", call("delete", name))
     return Finding(f"document “{name}”", ok=False, detail=f"{path} {reason}", next_step=step)
-
-
-def _gone(noun: str, number: int) -> Finding:
-    again = call("index") if noun == "indexes" else Message(call("ingest"), " the same paths")
-    step = Message("restore a backup, or ", again)
-    return Finding(noun, ok=False, detail=f"{number:,} lost", next_step=step)
-
-
-def _forgotten(name: str) -> Finding:
-    return Finding(f"index “{name}”", ok=False, detail="lost", next_step=call("index", name=name))
 
 
 def _tokeniser_finding(snapshot: ReadTransaction) -> Finding:
@@ -142,39 +128,39 @@ def _tokeniser_finding(snapshot: ReadTransaction) -> Finding:
 def restore_documents(
     transaction: Transaction, tokeniser: Tokeniser
 ) -> tuple[int, list[DamagedDocument]]:
-    """Restore the damaged documents whose files still have them as they were."""
+    """Restore damaged documents from unchanged files; return their number and the others."""
     lost: list[DamagedDocument] = []
     restored: list[DocumentWrite] = []
     by_file: dict[tuple[str, str], list[DamagedDocument]] = {}
-    for each in transaction.health.damaged_documents():
-        by_file.setdefault((each.path, each.format), []).append(each)
-    for (path, name), rows in by_file.items():
-        for each, write in _found_again(path, name, rows):
+    for document in transaction.health.damaged_documents():
+        by_file.setdefault((document.path, document.format), []).append(document)
+    for (path, name), documents in by_file.items():
+        for document, write in _originals(path, name, documents):
             if write is None:
-                lost.append(each)
+                lost.append(document)
             else:
                 restored.append(write._replace(tokens=document_tokens(tokeniser, write.document)))
     transaction.changes.replace(restored, datetime.now(UTC).isoformat(timespec="seconds"))
     return len(restored), lost
 
 
-def _found_again(
+def _originals(
     path: str, name: str, damaged: list[DamagedDocument]
 ) -> Iterator[tuple[DamagedDocument, DocumentWrite | None]]:
-    """Look for the documents of a file at their places, or, where these are damaged, anywhere."""
-    places = {abs(each.row.position) for each in damaged}
-    anywhere = not all(each.is_named for each in damaged)
-    there = dict(_documents_of(path, name, None if anywhere else places))
-    for each in damaged:
-        tried = [abs(each.row.position)] if each.is_named else list(there)
-        found = (_as_written(each, at, *there[at]) for at in tried if at in there)
-        yield each, next(filter(None, found), None)
+    """Find documents in a file by their positions, or anywhere if a position is damaged."""
+    positions = {abs(document.row.position) for document in damaged}
+    anywhere = not all(document.is_named for document in damaged)
+    in_file = dict(_documents_of(path, name, None if anywhere else positions))
+    for document in damaged:
+        candidates = [abs(document.row.position)] if document.is_named else list(in_file)
+        writes = (_as_written(document, at, *in_file[at]) for at in candidates if at in in_file)
+        yield document, next(filter(None, writes), None)
 
 
 def _documents_of(
-    path: str, name: str, places: set[int] | None
+    path: str, name: str, positions: set[int] | None
 ) -> Iterator[tuple[int, tuple[Document, bool]]]:
-    """Yield documents of a file by their places, with each whether the file may hold many."""
+    """Yield documents of a file by position, each with whether the format may hold many."""
     try:
         facts = Path(path).stat()
     except (OSError, ValueError):
@@ -191,48 +177,48 @@ def _documents_of(
                 position += not item.warning
                 continue
             position += 1
-            if places is None or position in places:
+            if positions is None or position in positions:
                 yield position, (item, many)
 
 
 def _as_written(
     damaged: DamagedDocument,
     position: int,
-    found: Document,
+    document: Document,
     many: bool,  # noqa: FBT001 (a pair from the file)
 ) -> DocumentWrite | None:
-    """Return the document as it was written, or None if that cannot be proved by a hash."""
-    ids = _ids(damaged, found, position if many else None)
-    for labelled, is_of_file in _labelled(damaged, found, ids):
+    """Return the document as it was written; None if no hash proves it."""
+    ids = _ids(damaged, document, position if many else None)
+    for labelled, is_of_file in _labelled(damaged, document, ids):
         digest = content_hash(labelled)
-        # The hash itself may be what is damaged: then all else is as the file has it.
+        # Only the hash may be damaged: then everything else is as in the file.
         if digest == damaged.row.content_hash or (is_of_file and digest == damaged.found):
             is_own = damaged.is_named or damaged.row.id in ids
             name = damaged.row.id if is_own else ids[0]
-            place = damaged.row._replace(id=name, position=position, content_hash=digest)
-            return DocumentWrite(place, damaged.path, labelled)
+            row = damaged.row._replace(id=name, position=position, content_hash=digest)
+            return DocumentWrite(row, damaged.path, labelled)
     return None
 
 
-def _ids(damaged: DamagedDocument, found: Document, number: int | None) -> tuple[str, ...]:
+def _ids(damaged: DamagedDocument, document: Document, number: int | None) -> tuple[str, ...]:
     relative = relative_path(damaged.path, damaged.root)
-    if found.id:
-        return FileNames().stated(found.id, relative, damaged.root)
+    if document.id:
+        return FileNames().stated(document.id, relative, damaged.root)
     return FileNames().derived(relative, damaged.root, number)
 
 
 def _labelled(
-    damaged: DamagedDocument, found: Document, ids: tuple[str, ...]
+    damaged: DamagedDocument, document: Document, ids: tuple[str, ...]
 ) -> Iterator[tuple[Document, bool]]:
-    """Yield the document with the labels of the library, then with those that its file gives it."""
-    yield replace(found, labels=damaged.labels, split=damaged.split), False
+    """Yield the document with the labels of the library, then with those of its file."""
+    yield replace(document, labels=damaged.labels, split=damaged.split), False
     with suppress(LpiSearchError):
         rules = LabelRules.of(ReadOptions())
-        yield rules.apply(found, ids, relative_path(damaged.path, damaged.root)), True
+        yield rules.apply(document, ids, relative_path(damaged.path, damaged.root)), True
 
 
 def upgrade_library(library: Location) -> dict[str, Any]:
-    """Bring an older library to this program's schema; a newer program does so by itself."""
+    """Upgrade an older library to this version's schema."""
     if not storage.exists(library):
         raise LibraryNotFound(library)
     copy = storage.upgrade_store(library)
@@ -244,13 +230,17 @@ def upgrade_library(library: Location) -> dict[str, Any]:
 
 
 def check_schema(library: Location) -> list[str]:
-    """Return how the tables differ from what this program expects."""
+    """Return how the tables differ from the expected schema."""
     with storage.open_store(library):
         return storage.schema_differences(library)
 
 
 def back_up_library(library: Location, target: Path | None = None) -> Path:
-    """Copy a library while it is in use."""
+    """Copy a library in use to `target`, which must not exist.
+
+    The default name has date and time; the file is next to the library or, for a server, in the
+    current folder. The copy of a library on a server is an SQLite file.
+    """
     with storage.open_store(library):
         pass
     stem, folder = library.name, Path()
@@ -281,9 +271,9 @@ _LANGUAGE_SAMPLE = 1000
 
 
 def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0) -> int:
-    """Make the tokens of all documents anew, in one transaction, perhaps in another language.
+    """Tokenise all documents again in one transaction, perhaps in another language.
 
-    At "auto" the language is found in up to 2,000 documents, evenly spread.
+    With "auto" the language is detected in up to 2,000 documents, evenly spread.
     """
     with (
         open_store(library, writable=True) as store,
@@ -291,29 +281,25 @@ def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0
         store.writing() as transaction,
     ):
         stored = transaction.settings.get(TOKENISER)
-        every = transaction.documents.keys()
+        keys = transaction.documents.keys()
         name = language or (stored["language"] if stored else AUTO)
         if name == AUTO:
-            name = _found_language(transaction, every)
+            sample = keys[:: max(len(keys) // _LANGUAGE_SAMPLE, 1)]
+            evidence = Evidence()
+            evidence.add(
+                f"{document.title}\n{document.text}"
+                for document in transaction.documents.load(sample)
+            )
+            name = evidence.language
         settings = TokeniserSettings.for_language(name)
         transaction.settings.set(TOKENISER, settings.as_dict())
-        make_tokens(transaction, Tokeniser(settings), every)
-        return len(every)
+        make_tokens(transaction, Tokeniser(settings), keys)
+        return len(keys)
 
 
 def make_tokens(transaction: Transaction, tokeniser: Tokeniser, keys: list[int]) -> None:
-    """Make the tokens of some documents anew, by key."""
-    for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
+    """Tokenise documents again and store their tokens."""
+    for some in chunks(keys, _AT_ONCE):
         loaded = zip(some, transaction.documents.load(some), strict=True)
         tokens = {key: document_tokens(tokeniser, document) for key, document in loaded}
         transaction.changes.replace_tokens(tokens)
-
-
-def _found_language(snapshot: ReadTransaction, keys: list[int]) -> str:
-    step = max(len(keys) // _LANGUAGE_SAMPLE, 1)
-    evidence = Evidence()
-    evidence.add(
-        f"{document.title}\n{document.text}" for document in snapshot.documents.load(keys[::step])
-    )
-    return evidence.language

@@ -1,4 +1,4 @@
-"""Paths to files."""
+"""Find the files that arguments mean."""
 
 from __future__ import annotations
 
@@ -24,56 +24,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredFile:
-    """A file to ingest.
+    """A file to ingest."""
 
-    Attributes
-    ----------
-    path
-        Absolute: the identity of the source.
-    root
-        The folder from which its documents are named and labelled.
-    size, mtime_ns
-        As they are now.
-    named
-        The user named this very file, so it must not be passed over in silence.
-    location
-        Where the bytes are, if not at `path` (standard input).
-    """
-
-    path: str
-    root: str
+    path: str  # absolute: the identity of the source
+    root: str  # the folder from which its documents are named and labelled
     size: int
     mtime_ns: int
-    named: bool = False
-    location: str = ""
+    named: bool = False  # by the user, so it must not be skipped silently
+    location: str = ""  # of the bytes, if not at `path` (standard input)
 
 
 @dataclass(slots=True)
 class Discovery:
     """Walks files, folders and globs in a fixed order, each file once.
 
-    A file that is found under two of the folders is named from the outer one, whichever was
-    named first.
-
-    Attributes
-    ----------
-    own
-        The files of the library itself.
-    options
-        What is left out, and whether links are followed.
-    troubles
-        What could not be looked into.
-    blind
-        Folders that could not be listed: nothing is known of what is in them.
-    left_out
-        How many files and folders were left out, by reason: "exclude", "lpisearchignore",
-        "gitignore", "hidden", "packages", "caches", "links".
+    A file in two of the folders is named from the outer one, whatever the order of arguments.
     """
 
     own: OwnFiles = field(default_factory=OwnFiles)
     options: FindOptions = field(default_factory=FindOptions)
     troubles: list[Trouble] = field(default_factory=list)
-    blind: list[str] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)  # folders that could not be listed
+    # Number of excluded files and folders by reason: "exclude", "lpisearchignore", "gitignore",
+    # "hidden", "packages", "caches", "links".
     left_out: Counter[str] = field(default_factory=Counter)
     _named: set[str] = field(default_factory=set)
     _walked: list[str] = field(default_factory=list)
@@ -82,10 +55,10 @@ class Discovery:
 
     def files(self, arguments: Iterable[str]) -> Iterator[DiscoveredFile]:
         """Yield the files that the arguments mean."""
-        named = [each for argument in arguments for each in expand(argument)]
-        self._named = {each.path for each in named}
-        self._walked = [each.path for each in named if os.path.isdir(each.path)]
-        for path, root in named:
+        targets = [target for argument in arguments for target in expand(argument)]
+        self._named = {target.path for target in targets}
+        self._walked = [target.path for target in targets if os.path.isdir(target.path)]
+        for path, root in targets:
             if not self._is_text(path):
                 continue
             outer = self._outermost(root)
@@ -104,29 +77,29 @@ class Discovery:
             for path, source in known.items()
             if path not in self._files
             and any(is_under(path, folder) for folder in self._walked)
-            and not any(is_under(path, folder) for folder in self.blind)
+            and not any(is_under(path, folder) for folder in self.unlisted)
             and not os.path.lexists(path)
         ]
 
     def _outermost(self, root: str) -> str:
-        """Return the outermost of the named folders that a root is in."""
+        """Return the outermost of the named folders that contains a root."""
         around = (folder for folder in self._walked if is_under(root, folder))
         return min(around, key=len, default=root)
 
     def _walk(self, folder: str, root: str, rules: Exclusion) -> Iterator[DiscoveredFile]:
-        """Go through a folder: by a list, since it may be nested deeper than Python's stack."""
+        """Walk a folder with an explicit stack: it may be nested deeper than Python's."""
         pending = [self._entries(folder, rules)]
         while pending:
-            found = next(pending[-1], None)
-            if found is None:
+            entry = next(pending[-1], None)
+            if entry is None:
                 pending.pop()
-            elif (inner := found[1]) is not None:
-                pending.append(self._entries(found[0], inner))
+            elif (inner := entry[1]) is not None:
+                pending.append(self._entries(entry[0], inner))
             else:
-                yield from self._file(found[0], root)
+                yield from self._file(entry[0], root)
 
     def _entries(self, folder: str, rules: Exclusion) -> Iterator[tuple[str, Exclusion | None]]:
-        """Yield what is in a folder and not left out; with the rules within, if it is a folder."""
+        """Yield the entries of a folder that are not excluded; folders with their rules."""
         entries = self._list(folder)
         names = {entry.name for entry in entries}
         if folder not in self._named and (reason := rules.within_reason(folder, names)):
@@ -146,7 +119,7 @@ class Discovery:
                 yield entry.path, inner if is_folder else None
 
     def _reason(self, entry: os.DirEntry[str], rules: Exclusion) -> str:
-        """Return why an entry is left out, or ""; what was named is not."""
+        """Return why an entry is excluded, or ""; named entries never are."""
         if entry.path in self._named:
             return ""
         reason = rules.reason(entry.path, is_folder=entry.is_dir(follow_symlinks=False))
@@ -165,7 +138,7 @@ class Discovery:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             self._note(folder, error)
-            self.blind.append(folder)
+            self.unlisted.append(folder)
             return []
 
     def _file(self, path: str, root: str) -> Iterator[DiscoveredFile]:
@@ -201,50 +174,46 @@ class Discovery:
 
 
 class TooDeep(LpiSearchError):
-    """A PATH with a glob goes through more nested folders than can be followed."""
+    """A glob matches folders nested too deeply."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Folders are nested too deeply: {name}.", "give the folder directly")
 
 
-_LONGEST = 4096  # characters: no system takes a longer path
+_LONGEST = 4096  # characters of a path on any system
 _SHOWN = 60
 
 
-class Named(NamedTuple):
-    """A file or folder that was named: absolute, and the folder that its ids begin in."""
+class Target(NamedTuple):
+    """A file or folder that the user named: absolute, and the folder from which ids start."""
 
     path: str
     root: str
 
 
-def expand(argument: str) -> list[Named]:
-    """Return the absolute paths that a PATH means, each with its root folder."""
+def expand(argument: str) -> list[Target]:
+    """Return the absolute paths that an argument means, each with its root folder."""
     if not argument:  # an unset variable of the shell must not mean the current folder
         raise NothingThere("an empty PATH")
     if len(argument) > _LONGEST:
         raise NothingThere(f"{argument[:_SHOWN]}…, a PATH of {len(argument):,} characters")
     name = os.path.abspath(Path(argument).expanduser())
     if os.path.isdir(name):
-        return [Named(name, name)]
+        return [Target(name, name)]
     if os.path.lexists(name):
-        return [Named(name, os.path.dirname(name))]
+        return [Target(name, os.path.dirname(name))]
     try:
-        found = sorted(glob.glob(name, recursive=True))
+        paths = sorted(glob.glob(name, recursive=True))
     except RecursionError as error:
         raise TooDeep(argument) from error
-    if not found:
+    if not paths:
         raise NothingThere(argument)
-    root = _fixed_part(name)
-    return [Named(path, root) for path in found]
+    parts = Path(name).parts
+    fixed = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    root = str(Path(*parts[:fixed]))
+    return [Target(path, root) for path in paths]
 
 
 def is_under(path: str, folder: str) -> bool:
     """Tell whether a path lies within a folder."""
     return path.startswith(os.path.join(folder, ""))
-
-
-def _fixed_part(pattern: str) -> str:
-    parts = Path(pattern).parts
-    fixed = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
-    return str(Path(*parts[:fixed]))

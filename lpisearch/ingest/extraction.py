@@ -1,7 +1,7 @@
-"""Files to documents, readers ahead; file in progress.
+"""Files to documents, read ahead in workers; the file in progress.
 
-A file that costs much is met by every run until it has been read or refused. Whoever ends the run
-before that shall not meet it first again, with all that comes after it never read.
+A slow file is read in every run until it succeeds or is refused. If a run is killed while it reads
+one, the next run reads that file last, so that the others are not blocked.
 """
 
 from __future__ import annotations
@@ -40,35 +40,21 @@ if TYPE_CHECKING:
 
 
 _LOOK_AHEAD = 16
-
-# The processor's clock takes a call of the system: not for each of a million small documents.
-_LOOK_SECONDS = 0.05
+_CLOCK_SECONDS = 0.05  # between readings of the CPU clock, which need a system call
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A file that has been opened.
-
-    Attributes
-    ----------
-    file, source
-        What was found, and its bytes (None if it cannot be opened).
-    reader
-        None if the file is of no known format, or one of the program's own.
-    items
-        Its documents and problems; a problem without a place means the file as a whole.
-    consumed
-        Tells how many bytes of the file have been read.
-    """
+    """A file that has been opened."""
 
     file: DiscoveredFile
-    source: SourceFile | None
-    reader: Reader | None
-    items: Iterator[Document | Problem]
-    consumed: Callable[[], int] = int
+    source: SourceFile | None  # None if it cannot be opened
+    reader: Reader | None  # None for unknown formats and the program's own files
+    items: Iterator[Document | Problem]  # a problem without `where` concerns the whole file
+    consumed: Callable[[], int] = int  # bytes read so far
 
     def leave(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         if isinstance(self.items, Generator):
             self.items.close()
 
@@ -78,9 +64,9 @@ def extract(
     options: ReadOptions,
     on_wait: Callable[[DiscoveredFile], object] = lambda _file: None,
 ) -> Iterator[Extracted]:
-    """Open each file and yield it with its documents; no failure of a file goes beyond it.
+    """Open each file and yield it with its documents; errors of one file do not affect others.
 
-    `on_wait` is called with a file whose documents are waited for, once, where they are taken.
+    `on_wait` is called once with a file whose documents are waited for.
     """
     window: deque[Extracted] = deque()
     silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
@@ -116,27 +102,27 @@ def _begin(
 
 
 def needs_worker(reader: Reader, source: SourceFile) -> bool:
-    """Tell whether a file is read in a worker: all but small plain files of simple formats are."""
+    """Tell whether a file is read in a worker, as all but small plain files are."""
     return reader.isolated or source.gzipped or source.size > IN_PROCESS_BYTES
 
 
 def _in_time(
     items: Iterable[Document | Problem], most: float, in_worker: Callable[[], float] = float
 ) -> Iterator[Document | Problem]:
-    """Pass items on until they have taken too much processor time, storing them included."""
-    begun, looked = time.thread_time(), time.monotonic()
+    """Pass items on until they have used too much processor time, storing included."""
+    begun, checked = time.thread_time(), time.monotonic()
     for item in items:
         yield item
         now = time.monotonic()
-        if now - looked < _LOOK_SECONDS:
+        if now - checked < _CLOCK_SECONDS:
             continue
-        looked = now
+        checked = now
         if time.thread_time() - begun + in_worker() > most:
             raise ReaderError(f"gave up half-way: reading took more than {most:g} s")
 
 
 def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]:
-    """Pass items on; turn whatever ends them early into a problem of the whole file."""
+    """Pass items on; turn an exception into a problem of the whole file."""
     try:
         yield from items
     except Exception as error:  # noqa: BLE001 (a defect in one reader must not stop the run)
@@ -152,7 +138,7 @@ def _problem(error: Exception) -> Problem:
 
 
 class InProgressFiles:
-    """Keeps the path of a slow file in the library for as long as it is being read."""
+    """Stores the path of a slow file in the library while it is being read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -161,15 +147,15 @@ class InProgressFiles:
         self._path = str(stored.get("path", ""))
 
     def last(self, files: Iterable[DiscoveredFile]) -> list[DiscoveredFile]:
-        """Return the files in their order, but the one at which an earlier run ended comes last."""
+        """Return the files in order, with the one at which an earlier run ended last."""
         return sorted(files, key=lambda file: file.path == self._path)
 
     def begin(self, file: DiscoveredFile) -> None:
-        """Note that a file makes the run wait."""
+        """Record that a file makes the run wait."""
         self._keep(file.path)
 
     def end(self, file: DiscoveredFile) -> None:
-        """Note that a file has been read, or refused."""
+        """Record that a file has been read or refused."""
         if self._path == file.path:
             self._keep("")
 

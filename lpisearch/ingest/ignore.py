@@ -1,13 +1,12 @@
-"""Ignore patterns, excluded folders, own files.
+"""Ignore patterns, excluded folders, the library's own files.
 
-Asked in this order, the first that has a word decides: the globs of the option `exclude`, the
-`.lpisearchignore` files from the innermost folder out, then what is hidden or made by machines,
-then the `.gitignore` files. So a `!pattern` in `.lpisearchignore` brings back what is left out
-by rule.
+The first of these that applies decides: the globs of the option `exclude`; `.lpisearchignore` files
+from the innermost folder outwards; hidden and machine-made files; `.gitignore` files. So a
+`!pattern` in `.lpisearchignore` includes what the later rules exclude.
 
-Lines come in, a verdict on a path comes out. The language is that of git: the last pattern that
-matches decides, "!" takes back, a slash within ties a pattern to its folder, a slash at the end
-means folders alone, "**" stands for any folders.
+The pattern language is git's: the last matching pattern decides, "!" negates, a slash inside
+anchors a pattern to its folder, a trailing slash restricts it to folders, and "**" matches any
+folders.
 """
 
 from __future__ import annotations
@@ -40,40 +39,31 @@ _ENVIRONMENT = "pyvenv.cfg"
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """What holds in one folder: the rules that were given, and those of the folders around it.
-
-    Attributes
-    ----------
-    options
-        What was asked for.
-    exclude
-        The globs of the option.
-    own, git
-        The files of patterns that hold here, the innermost first.
-    """
+    """The rules that apply in one folder."""
 
     options: FindOptions
-    exclude: IgnorePatterns
-    own: tuple[IgnorePatterns, ...] = field(default=())
-    git: tuple[IgnorePatterns, ...] = field(default=())
+    exclude: IgnorePatterns  # the globs of the option
+    own: tuple[IgnorePatterns, ...] = field(default=())  # innermost first
+    git: tuple[IgnorePatterns, ...] = field(default=())  # innermost first
 
     @classmethod
     def at(cls, root: str, options: FindOptions) -> Self:
-        """Return what holds around a folder that was named.
+        """Return the rules around a folder that the user named.
 
-        Patterns of the folders around it count, `.gitignore` as far as the repository goes; but
-        a folder that they leave out was named all the same, so that they do not count within.
+        Patterns of its parents apply, `.gitignore` only within the repository. If they exclude the
+        folder itself, naming it overrides them.
         """
-        outside = cls(options, IgnorePatterns.of(root, options.exclude))
-        found = outside
-        top = _repository(root)
+        no_patterns = cls(options, IgnorePatterns.of(root, options.exclude))
+        rules = no_patterns
+        folders = (Path(root), *Path(root).parents)
+        top = next((folder for folder in folders if (folder / ".git").exists()), None)
         for parent in reversed(Path(root).parents):
             in_repository = top is not None and parent.is_relative_to(top)
-            found = found.within(str(parent), (GIT, OWN) if in_repository else (OWN,))
-        return outside if found.reason(root, is_folder=True, usual=False) else found
+            rules = rules.within(str(parent), (GIT, OWN) if in_repository else (OWN,))
+        return no_patterns if rules.reason(root, is_folder=True, usual=False) else rules
 
     def within(self, folder: str, names: Collection[str]) -> Self:
-        """Return what holds in a folder, given the names of what is in it."""
+        """Return the rules of a folder, given the names of its entries."""
         if self.options.no_ignore:
             return self
         own = (*_patterns(folder, OWN, names), *self.own)
@@ -81,18 +71,18 @@ class Exclusion:
         return self if (own, git) == (self.own, self.git) else replace(self, own=own, git=git)
 
     def reason(self, path: str, *, is_folder: bool, usual: bool = True) -> str:
-        """Return why a path is left out (a key of `IngestReport.left_out`), or ""."""
+        """Return why a path is excluded (a key of `IngestReport.left_out`), or ""."""
         if self.exclude.verdict(path, is_folder=is_folder):
             return "exclude"
-        stated = _first(self.own, path, is_folder=is_folder)
-        if stated is not None:
-            return "lpisearchignore" if stated else ""
-        if usual and (known := self._usual(os.path.basename(path), is_folder=is_folder)):
-            return known
+        own = _first(self.own, path, is_folder=is_folder)
+        if own is not None:
+            return "lpisearchignore" if own else ""
+        if usual and (reason := self._usual(os.path.basename(path), is_folder=is_folder)):
+            return reason
         return "gitignore" if _first(self.git, path, is_folder=is_folder) else ""
 
     def within_reason(self, folder: str, names: Collection[str]) -> str:
-        """Return why a folder is left out for what is in it, or ""."""
+        """Return why a folder is excluded because of its content, or ""."""
         if self.options.no_ignore:
             return ""
         if _ENVIRONMENT in names:
@@ -107,19 +97,13 @@ class Exclusion:
         return "packages" if name in _PACKAGES else "caches" if name in _CACHES else ""
 
 
-def _repository(root: str) -> Path | None:
-    """Return the top folder of the repository that a folder is in."""
-    folder = Path(root)
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
 def _first(files: tuple[IgnorePatterns, ...], path: str, *, is_folder: bool) -> bool | None:
-    verdicts = (each.verdict(path, is_folder=is_folder) for each in files)
+    verdicts = (patterns.verdict(path, is_folder=is_folder) for patterns in files)
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
 def _patterns(folder: str, name: str, names: Collection[str]) -> list[IgnorePatterns]:
-    """Read one file of patterns; one that is too large, or cannot be read, has none."""
+    """Read a pattern file; one that is too large or unreadable has no patterns."""
     if name not in names:
         return []
     try:
@@ -131,7 +115,7 @@ def _patterns(folder: str, name: str, names: Collection[str]) -> list[IgnorePatt
 
 
 def _is_tagged(folder: str) -> bool:
-    """Tell whether a folder says of itself that it is a cache (bford.info/cachedir)."""
+    """Tell whether a folder is tagged as a cache (bford.info/cachedir)."""
     try:
         with open(os.path.join(folder, _CACHE_TAG), "rb") as stream:
             return stream.read(len(_CACHE_SIGNATURE)) == _CACHE_SIGNATURE
@@ -154,7 +138,7 @@ class _Pattern:
 
     @classmethod
     def of(cls, line: str) -> Self | None:
-        """Read a line; None for a comment, a blank or what can match nothing."""
+        """Parse a line; None for a comment, a blank line or an empty pattern."""
         line = _without_trailing_spaces(line.rstrip("\r\n"))
         excludes = not line.startswith("!")
         line = line if excludes else line[1:]
@@ -176,25 +160,19 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class IgnorePatterns:
-    """The patterns of one file, or of an option, and the folder that they speak of.
+    """The patterns of one file or option."""
 
-    Attributes
-    ----------
-    folder
-        Absolute; paths are matched as they are below it.
-    """
-
-    folder: str
+    folder: str  # absolute; paths are matched relative to it
     _patterns: tuple[_Pattern, ...]
 
     @classmethod
     def of(cls, folder: str, lines: Iterable[str]) -> Self:
-        """Read lines; the last is asked first."""
+        """Parse lines; the last has precedence."""
         patterns = [pattern for line in lines if (pattern := _Pattern.of(line))]
         return cls(folder, tuple(reversed(patterns)))
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Return whether a path is excluded; None if no pattern speaks of it."""
+        """Return whether a path is excluded; None if no pattern matches."""
         parts = path[len(self.folder) :].strip(os.sep).split(os.sep)
         for pattern in self._patterns:
             if pattern.matches(parts, is_folder=is_folder):
@@ -203,7 +181,7 @@ class IgnorePatterns:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Take off the spaces at the end, but for one with a backslash before it."""
+    """Remove trailing spaces, but not one after a backslash."""
     bare = line.rstrip(" ")
     return f"{bare} " if bare.endswith("\\") and len(bare) < len(line) else bare
 
@@ -217,11 +195,11 @@ def _segment(text: str) -> _Segment:
 
 
 def _match(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
-    """Match all parts of a path: after each segment, which numbers of parts may be used up."""
+    """Match all parts of a path; `reached` has the numbers of parts consumed so far."""
     reached = {0}
     for at, segment in enumerate(segments):
         if segment is None:
-            # At the end "**" means what is in the folder, elsewhere also no folder at all.
+            # A final "**" matches the content of the folder; elsewhere also no folder at all.
             least = min(reached, default=len(parts)) + (at == len(segments) - 1)
             reached = set(range(least, len(parts) + 1))
         else:
@@ -233,21 +211,19 @@ def _match(segments: Sequence[_Segment], parts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OwnFiles:
-    """The files of one library, known by name and, through links and other names, by identity."""
+    """The files of a library, known by name and, for links, by identity."""
 
     _names: frozenset[str] = frozenset()
     _identities: frozenset[tuple[int, int]] = field(default=frozenset())
 
     @classmethod
     def of(cls, library: Location, others: Iterable[Path] = ()) -> Self:
-        """Find the files of a library; `others` are not to be ingested either."""
-        called = (
-            {} if isinstance(library, Address) else dict.fromkeys((library, real_path(library)))
-        )
-        own = (path for name in called for path in own_paths(name))
+        """Collect the files of a library and others that must not be ingested."""
+        names = () if isinstance(library, Address) else {library, real_path(library)}
+        own = (path for name in names for path in own_paths(name))
         paths = [os.path.abspath(path) for path in (*own, *others)]
-        found = [os.stat(path) for path in paths if os.path.exists(path)]
-        return cls(frozenset(paths), frozenset((one.st_dev, one.st_ino) for one in found))
+        facts = [os.stat(path) for path in paths if os.path.exists(path)]
+        return cls(frozenset(paths), frozenset((one.st_dev, one.st_ino) for one in facts))
 
     def has(self, path: str, facts: os.stat_result) -> bool:
         """Tell whether a file or folder is one of them."""
@@ -255,6 +231,6 @@ class OwnFiles:
 
 
 def is_own_file(path: Path) -> bool:
-    """Tell from its content whether a file is a library, a copy of one, or the lock of one."""
+    """Tell from its content whether a file is a library, a copy of one, or a lock."""
     with path.open("rb") as stream:
         return is_own_content(stream.read(OWN_HEAD_BYTES))

@@ -1,8 +1,8 @@
-"""Run_ingest, tokeniser of the library.
+"""Ingest files into a library; the library's tokeniser.
 
-The language is chosen once: by the user, or found in the first batch of documents of the first
-ingest. Up to 200 documents of that batch are looked at, and 50 of each later one, so that a
-library of several languages can be told what it holds.
+The language is fixed once: by the user, or detected in the first batch of the first ingest. Up to
+200 documents of that batch are sampled, and 50 of each later one, so that a library of several
+languages can be described.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def run_ingest(
     options: IngestOptions,
     on_progress: Callable[[Progress], None] = lambda _progress: None,
 ) -> IngestReport:
-    """Bring the documents of files and folders into a library; make it if there is none."""
+    """Add the documents of files and folders to a library; create it if necessary."""
     begun = time.perf_counter()
     _check(options)
     labels = label_file(options.read)
     label_rules = LabelRules.of(options.read)
     discovery = Discovery(OwnFiles.of(library, [labels] if labels else []), options.find)
     with spooled_input(paths) as piped:
-        found = discovery.files(path for path in paths if path != "-")
-        # As a walk of all of them would go: no id may depend on which PATH was named first.
-        files = [*piped, *sorted(found, key=lambda file: PurePath(file.path).parts)]
+        discovered = discovery.files(path for path in paths if path != "-")
+        # In the order of a single walk: ids must not depend on the order of the arguments.
+        files = [*piped, *sorted(discovered, key=lambda file: PurePath(file.path).parts)]
         with (
             writer_lock(library, "ingest", options.wait_seconds, roots_of(paths, files)),
             create_store(library) as store,
@@ -71,13 +71,11 @@ def run_ingest(
             recorder = Recorder(store, label_rules, tokenise, options)
             recorder.expect(files)
             for trouble in discovery.troubles:
-                recorder.fail_unfound(trouble)
-            _Reading(recorder, label_rules, InProgressFiles(store), on_progress).read(
-                files, options
-            )
+                recorder.fail_discovery(trouble)
+            _Reader(recorder, label_rules, InProgressFiles(store), on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             report = recorder.report
-            report.notes.extend(tokenise.remarks())
+            report.notes.extend(tokenise.notes())
             with index_lock(library, options.wait_seconds):
                 complaints, due = add_documents(library, store)
             report.index_notes.extend(complaints)
@@ -88,15 +86,14 @@ def run_ingest(
 
 
 def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]:
-    """Return the files and folders that are ingested, as others may name them."""
-    named = [os.path.realpath(path) for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
-    return list(
-        dict.fromkeys([*named, *(os.path.realpath(file.root or file.path) for file in files)])
-    )
+    """Return the real paths of the files and folders that are ingested."""
+    arguments = [path for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
+    roots = [file.root or file.path for file in files]
+    return list(dict.fromkeys(map(os.path.realpath, arguments + roots)))
 
 
 def _check(options: IngestOptions) -> None:
-    """Refuse options that mean nothing, before anything is made."""
+    """Refuse invalid options before anything is created."""
     if options.read.format != "auto":
         reader_named(options.read.format)
     if options.ids not in _IDS:
@@ -107,19 +104,19 @@ def _check(options: IngestOptions) -> None:
         TokeniserSettings.for_language(options.language)
 
 
-class _Reading:
-    """Passes files to the recorder, and says how far it has come."""
+class _Reader:
+    """Passes files to the recorder and reports progress."""
 
     def __init__(
         self,
         recorder: Recorder,
         label_rules: LabelRules,
-        under_way: InProgressFiles,
+        in_progress: InProgressFiles,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._recorder = recorder
         self._label_rules = label_rules
-        self._under_way = under_way
+        self._in_progress = in_progress
         self._on_progress = on_progress
         self._report = recorder.report
         self._skipped: Counter[str] = Counter()
@@ -129,21 +126,21 @@ class _Reading:
         self._shown = 0.0
 
     def read(self, files: Sequence[DiscoveredFile], options: IngestOptions) -> None:
-        """Read all files that changed since they were last read to their end."""
+        """Read all files that changed since they were last read completely."""
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
-        in_order = self._under_way.last(changed)
-        for extracted in extract(in_order, options.read, self._under_way.begin):
+        in_order = self._in_progress.last(changed)
+        for extracted in extract(in_order, options.read, self._in_progress.begin):
             self._show(extracted)
             if extracted.source is not None and extracted.reader is None:
-                self._pass_over(extracted.file)
+                self._skip(extracted.file)
             else:
                 self._read_file(extracted)
             self._done += extracted.file.size
         self._report.skipped = dict(self._skipped)
 
     def _is_unchanged(self, file: DiscoveredFile, *, retry: bool) -> bool:
-        """Tell whether a file need not be read, and count what is known of it."""
+        """Tell whether a file need not be read; if so, count its known documents."""
         known = self._recorder.known.get(file.path)
         if known and known.root != root_of(file, known):
             return False
@@ -182,10 +179,10 @@ class _Reading:
                 extracted.leave()
                 break
         self._recorder.end(source, file, clean=clean)
-        self._under_way.end(file)
+        self._in_progress.end(file)
 
-    def _pass_over(self, file: DiscoveredFile) -> None:
-        """Refuse a file of unknown format that was named, count one that was merely found."""
+    def _skip(self, file: DiscoveredFile) -> None:
+        """Report a file of unknown format if the user named it; otherwise count it."""
         if file.named:
             unknown = Message(
                 "unsupported file type; set ", Option("format"), " if it is a document"
@@ -217,47 +214,47 @@ _LATER_SAMPLE = 50
 
 
 class Tokenising:
-    """Gives the tokens to store of each document; finds the language of a new library."""
+    """Tokenises documents; detects the language of a new library."""
 
     def __init__(self, transaction: Transaction, language: str = AUTO) -> None:
         chosen = "" if language == AUTO else language
         self._tokeniser: Tokeniser | None = None
-        self._finds = not chosen and transaction.settings.get(TOKENISER) is None
+        self._detects = not chosen and transaction.settings.get(TOKENISER) is None
         self._evidence = Evidence()
-        if not self._finds:
+        if not self._detects:
             self._tokeniser = library_tokeniser(transaction, chosen)
 
     def __call__(self, document: Document) -> str:
-        """Return the tokens of a document; `see` has been called with its batch."""
+        """Return the tokens of a document; `see` was called with its batch."""
         if self._tokeniser is None:
-            raise RuntimeError("the language is found before a document is cut")
+            raise RuntimeError("the language must be detected before a document is tokenised")
         return document_tokens(self._tokeniser, document)
 
     def see(self, transaction: Transaction, documents: Sequence[Document]) -> None:
-        """Look at a batch that is about to be written; the first one settles the language."""
-        if not self._finds or not documents:
+        """Sample a batch before it is written; the first one determines the language."""
+        if not self._detects or not documents:
             return
         first = self._tokeniser is None
         self._evidence.add(sample(documents, _FIRST_SAMPLE if first else _LATER_SAMPLE))
         if first:
             self._tokeniser = library_tokeniser(transaction, self._evidence.language)
 
-    def remarks(self) -> list[str]:
-        """Return what the user should know of the language that was found."""
-        if not self._finds or self._tokeniser is None:
+    def notes(self) -> list[str]:
+        """Return notes for the user about the detected language."""
+        if not self._detects or self._tokeniser is None:
             return []
         used = self._tokeniser.settings.language
-        remarks: list[str] = [self._evidence.describe(used)]
+        notes: list[str] = [self._evidence.describe(used)]
         most = self._evidence.language
         if most != used:
-            remarks.append(
+            notes.append(
                 Message(f"Most documents are in {most}. Next: ", call("retokenise", language=most))
             )
-        return remarks
+        return notes
 
 
 def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
-    """Yield the texts of so many documents, evenly spread."""
+    """Yield the texts of some documents, evenly spread."""
     step = max(len(documents) / number, 1.0)
     for at in range(min(number, len(documents))):
         document = documents[int(at * step)]
@@ -265,7 +262,7 @@ def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
 
 
 def library_tokeniser(transaction: Transaction, language: str = "") -> Tokeniser:
-    """Return the tokeniser of a library, storing its language if it has none yet."""
+    """Return the tokeniser of a library; store its language if it has none yet."""
     stored = transaction.settings.get(TOKENISER)
     if stored is None:
         settings = TokeniserSettings.for_language(language or FALLBACK)
@@ -278,8 +275,8 @@ def library_tokeniser(transaction: Transaction, language: str = "") -> Tokeniser
 
 
 class LanguageDiffers(BadOption):
-    """The documents of the library were cut into words in another language."""
+    """The library was tokenised in another language."""
 
-    def __init__(self, has: str, asked: str) -> None:
-        super().__init__("language", f"this library is in {has}")
-        self.next_step = call("retokenise", language=asked)
+    def __init__(self, current: str, requested: str) -> None:
+        super().__init__("language", f"this library is in {current}")
+        self.next_step = call("retokenise", language=requested)

@@ -1,4 +1,4 @@
-"""Texts, files, standard input of a query."""
+"""Texts, files and standard input as a query."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
-# Names of programs and of things in them, such as node.js, are words of many texts.
-_NO_PATHS = {"code"}
+_NO_PATHS = {"code"}  # texts contain names such as node.js
 _SUFFIXES = {".gz"} | {
     suffix
     for reader in READERS.values()
@@ -39,37 +38,27 @@ _SUFFIXES = {".gz"} | {
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document that was handed over, or why it cannot be read.
+    """One input document, or the reason why it cannot be read."""
 
-    Attributes
-    ----------
-    name
-        The file and the document in it.
-    document
-        None if it cannot be read.
-    reason
-        Why not.
-    """
-
-    name: str
+    name: str  # the file and the document in it
     document: Document | None
     reason: str = ""
 
 
 def name_files(arguments: Sequence[str]) -> bool:
-    """Tell paths (and "-") from words; words that look like the path of a file must be one."""
-    named = [_is_there(argument) for argument in arguments]
-    for argument, there in zip(arguments, named, strict=True):
-        if not there and (any(named) or _looks_like_path(argument)):
+    """Tell whether arguments are paths (or "-"); text that looks like a path must be one."""
+    exist = [_exists(argument) for argument in arguments]
+    for argument, exists in zip(arguments, exist, strict=True):
+        if not exists and (any(exist) or _looks_like_path(argument)):
             raise NothingThere(argument)
-    return any(named)
+    return any(exist)
 
 
 def read_inputs(arguments: Sequence[str]) -> Iterator[Input]:
     """Yield the documents of files, folders, globs and standard input."""
     count = 0
-    for count, each in enumerate(_inputs(arguments), start=1):  # noqa: B007 (counted)
-        yield each
+    for count, document in enumerate(_inputs(arguments), start=1):  # noqa: B007 (counted)
+        yield document
     if not count:
         raise NothingThere(" ".join(arguments))
 
@@ -93,8 +82,8 @@ def first_document(name: str) -> Document:
 def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
     discovery = Discovery()
     with spooled_input(arguments) as piped:
-        found = discovery.files(path for path in arguments if path != STDIN)
-        for extracted in extract([*piped, *found], ReadOptions()):
+        files = discovery.files(path for path in arguments if path != STDIN)
+        for extracted in extract([*piped, *files], ReadOptions()):
             yield from _of_file(extracted)
     for trouble in discovery.troubles:
         yield Input(_shown(trouble.path), None, trouble.reason)
@@ -103,7 +92,7 @@ def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
 def _of_file(extracted: Extracted) -> Iterator[Input]:
     name = STDIN if extracted.file.location else _shown(extracted.file.path)
     if extracted.source is not None and extracted.reader is None:
-        if extracted.file.named:  # of a folder, only what is known to be a document is read
+        if extracted.file.named:  # in a folder, other files are ignored
             reason = "unsupported file type" if extracted.file.size else EMPTY
             yield Input(name, None, reason)
         return
@@ -112,12 +101,12 @@ def _of_file(extracted: Extracted) -> Iterator[Input]:
         if isinstance(item, Problem):
             yield Input(f"{name}, {item.where}" if item.where else name, None, item.reason)
         else:
-            said = item.id or f"{name}#{position}" if many else name
-            yield Input(said, _without_file_name(item, extracted))
+            shown = item.id or f"{name}#{position}" if many else name
+            yield Input(shown, _without_file_name(item, extracted))
 
 
 def _without_file_name(document: Document, extracted: Extracted) -> Document:
-    """Take the title off a document that has only the name of its file for one."""
+    """Remove a title that is only the name of the file."""
     if extracted.source is None or not document.text:
         return document
     names = {extracted.source.stem, extracted.source.name}
@@ -125,13 +114,13 @@ def _without_file_name(document: Document, extracted: Extracted) -> Document:
 
 
 def _readable(extracted: Extracted) -> Iterator[Document | Problem]:
-    """Leave out remarks on documents that were read all the same."""
+    """Yield documents and problems without warnings."""
     for item in extracted.items:
         if not (isinstance(item, Problem) and item.warning):
             yield item
 
 
-def _is_there(argument: str) -> bool:
+def _exists(argument: str) -> bool:
     if argument == STDIN or os.path.lexists(argument):
         return True
     try:
@@ -149,7 +138,7 @@ def _looks_like_path(argument: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    """Return a path as short as it can be typed here."""
+    """Return a path relative to the current folder, if it is below it."""
     here = os.path.join(os.getcwd(), "")  # noqa: PTH118, PTH109 (paths are strings in discovery)
     return path.removeprefix(here)
 
@@ -159,10 +148,10 @@ _BLOCK = 1 << 20
 
 @contextmanager
 def spooled_input(paths: Sequence[str]) -> Iterator[list[DiscoveredFile]]:
-    """Give what is piped in as a file, if "-" is among the paths.
+    """Yield standard input as a file, if "-" is among the paths.
 
-    Its name comes from its content: the same input twice is the same source, another input
-    never overwrites it.
+    Its name is derived from its content: the same input is the same source, and other input never
+    overwrites it.
     """
     if "-" not in paths:
         yield []

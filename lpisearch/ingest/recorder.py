@@ -1,4 +1,4 @@
-"""Batches into the store, failure log."""
+"""Write documents to the store in batches; remember failures."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Recorder:
         self._flushed = time.monotonic()
 
     def expect(self, files: Iterable[DiscoveredFile]) -> None:
-        """Note all files of the run, so that no name depends on which of them comes first."""
+        """Register all files of the run, so that ids do not depend on their order."""
         files = list(files)
         new = sum(file.path not in self.known for file in files)
         with self._store.writing() as transaction:
@@ -83,15 +83,15 @@ class Recorder:
         self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
     def leave(self, source: Source | None) -> None:
-        """Count the documents of a file that need not be read; None has none."""
+        """Count the documents of a file that is not read again."""
         if source is None:
             return
         self.report.unchanged += source.documents - source.gone
         if source.gone:
             self._left.add(source.id)
 
-    def fail_unfound(self, trouble: Trouble) -> None:
-        """Note what could not be looked into; each run tries it again."""
+    def fail_discovery(self, trouble: Trouble) -> None:
+        """Record a path that could not be read; each run tries it again."""
         self.failures.note(trouble, passing=True)
         self.failures.end(trouble.path)
 
@@ -115,7 +115,7 @@ class Recorder:
         )
 
     def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
-        """Take a document in; it is written with its batch."""
+        """Add a document to the current batch."""
         relative = relative_path(source.path, source.root)
         number = position if many else None
         ids = (
@@ -140,12 +140,12 @@ class Recorder:
             self.flush()
 
     def repeats_itself(self, source: Source, documents: int) -> bool:
-        """Tell whether so many ids of a file came before in it that no more is to be hoped for."""
+        """Tell whether a file repeats so many ids that the rest is not worth reading."""
         repeated = self._repeated[source.id]
         return repeated > MOST_PROBLEMS and 2 * repeated > documents
 
     def end(self, source: Source, file: DiscoveredFile, *, clean: bool) -> None:
-        """Note that nothing more comes from a file; one with failures will be read again."""
+        """Record the end of a file; one with failures will be read again."""
         if clean:
             self._sources[source.id] = replace(source, size=file.size, mtime_ns=file.mtime_ns)
         elif source.path in self.known:
@@ -154,12 +154,13 @@ class Recorder:
         self.failures.end(file.path, file)
 
     def flush(self) -> None:
-        """Write what was taken in, in one transaction."""
+        """Write the current batch in one transaction."""
         if self._sources or self.failures.pending:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             with self._store.writing() as transaction:
                 transaction.sources.save(list(self._sources.values()), now)
-                self._tokenise.see(transaction, [each.document for each in self._documents])
+                documents = [incoming.document for incoming in self._documents]
+                self._tokenise.see(transaction, documents)
                 written = self._writer.write(transaction, self._documents, now)
                 self._count(written)
                 transaction.sources.save(self._refused_sources(), now)
@@ -173,9 +174,9 @@ class Recorder:
         self._begin_batch()
 
     def finish(self, gone: Iterable[Source]) -> None:
-        """Write the rest; then count, or remove, what is left of files that are gone.
+        """Write the last batch; then count or remove the documents of missing files.
 
-        So late, because another file may have taken their documents over.
+        Only at the end, as another file of the run may contain the same documents.
         """
         self.flush()
         self.failures.sweep(self._store)
@@ -199,16 +200,16 @@ class Recorder:
             self.report.missing += documents
 
     def _refused_sources(self) -> list[Source]:
-        """Return files of this batch that hold a document which was refused: not yet done."""
+        """Return files of this batch with a refused document as unfinished."""
         sources = [source for key, source in self._sources.items() if key in self._refused]
         return [replace(source, size=UNFINISHED, mtime_ns=UNFINISHED) for source in sources]
 
     def _vanished(self, transaction: Transaction) -> list[int]:
-        """Return the documents that cleanly read files no longer have."""
+        """Return the documents that completely read files no longer contain."""
         vanished: list[int] = []
         for source_id, clean in self._ended.items():
             rows = self._writer.vanished(transaction, source_id)
-            # After a failure, a record that was not seen may be the one that could not be read.
+            # After a failure, a missing record may be the one that could not be read.
             vanished.extend(rows if clean else ())
         return vanished
 
@@ -226,7 +227,7 @@ class Recorder:
                     self._refuse(incoming, "is used twice in this file")
                 case "taken":
                     owner = self._paths.get(result.other_source, "another file")
-                    # Another run may find the id free.
+                    # The id may be free in a later run.
                     self._refuse(incoming, f"is already used by {owner}", passing=True)
 
     def _refuse(self, incoming: Incoming, what: str, *, passing: bool = False) -> None:
@@ -236,24 +237,24 @@ class Recorder:
         self.failures.note(Trouble(incoming.path, reason, where), passing=passing)
 
     def _is_gone(self, source_id: int) -> bool:
-        """Tell whether the file of a source is gone; one of another machine or run is not."""
+        """Tell whether a file is known to be gone; one of another machine or run is not."""
         path = self._paths.get(source_id)
         return not (path is None or source_id in self._elsewhere or os.path.lexists(path))
 
 
 def _metadata_characters(document: Document) -> int:
     values = document.metadata.values()
-    return sum(len(each if isinstance(each, str) else repr(each)) for each in values)
+    return sum(len(value if isinstance(value, str) else repr(value)) for value in values)
 
 
 def relative_path(path: str, root: str) -> str:
-    """Return the path below its root, with forward slashes on every system."""
+    """Return a path relative to its root, with forward slashes on every system."""
     below = path.removeprefix(root).removeprefix(os.sep) if root else path
     return below.replace(os.sep, "/")
 
 
 def root_of(file: DiscoveredFile, known: Source | None) -> str:
-    """Return the folder that names a file: the outer one, if it was found under two."""
+    """Return the folder that names a file: the outer one if it was found under two."""
     if known and f"{file.root}{os.sep}".startswith(f"{known.root}{os.sep}"):
         return known.root
     return file.root
@@ -264,36 +265,21 @@ Outcome = Literal["added", "updated", "unchanged", "duplicate", "taken"]
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A document on its way into the library.
-
-    Attributes
-    ----------
-    source_id, position
-        The source, and the number of the document within it, from 1.
-    ids
-        What it may be called, best first: the id that it states and those that tell it from
-        another file's; or, where it states none, those derived from its path.
-    stated
-        A stated id goes with the document; a derived one belongs to the place.
-    path
-        The file, for display.
-    document
-        What is stored.
-    former
-        What else it may have been called, when its file was named from another folder.
-    """
+    """A document to be written."""
 
     source_id: int
-    position: int
+    position: int  # within the source, from 1
+    # Possible ids, best first: the stated id and variants that distinguish it from another file's;
+    # without a stated one, ids derived from the path.
     ids: tuple[str, ...]
-    stated: bool
-    path: str
+    stated: bool  # a stated id follows the document, a derived one stays with the position
+    path: str  # of the file, for display
     document: Document
-    former: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()  # ids it may have had when its file was named from another folder
 
 
 class Written(NamedTuple):
-    """What became of one document; `other_source` has its id already, if it is "taken"."""
+    """The outcome of one document; `other_source` owns its id if it is "taken"."""
 
     outcome: Outcome
     other_source: int = 0
@@ -301,26 +287,15 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class BatchWriter:
-    """Brings batches into a library, touching only what differs.
+    """Writes batches into a library, changing only what differs."""
 
-    Attributes
-    ----------
-    tokenise
-        Gives the tokens to store; called for new and changed documents only.
-    is_gone
-        Tells of a source's key whether its file is gone, so that another file may bring the
-        same documents.
-    ids_are_global
-        One stated id is one document, whichever files state it; else each file has its own.
-    """
-
-    tokenise: Callable[[Document], str]
-    is_gone: Callable[[int], bool]
-    ids_are_global: bool = False
+    tokenise: Callable[[Document], str]  # called for new and changed documents only
+    is_gone: Callable[[int], bool]  # whether the file of a source is gone, freeing its ids
+    ids_are_global: bool = False  # whether equal stated ids in different files are one document
     _seen: dict[int, set[int]] = field(default_factory=dict)
 
     def write(self, transaction: Transaction, batch: Sequence[Incoming], now: str) -> list[Written]:
-        """Write a batch within the transaction; one result for each document."""
+        """Write a batch within a transaction; return one result for each document."""
         present = _Present.of(transaction, batch)
         results: list[Written] = []
         new: list[DocumentWrite] = []
@@ -335,14 +310,14 @@ class BatchWriter:
             digest = content_hash(incoming.document)
             results.append(Written(_outcome(stored, digest)))
             name = stored.id if stored else present.free_id(incoming.ids, key)
-            place = DocumentRow(key, name, incoming.source_id, incoming.position, digest)
-            write = DocumentWrite(place, incoming.path, incoming.document)
+            row = DocumentRow(key, name, incoming.source_id, incoming.position, digest)
+            write = DocumentWrite(row, incoming.path, incoming.document)
             if stored is None:
-                present.put(place)
+                present.put(row)
                 new.append(write)
             elif digest != stored.content_hash:
                 changed.append(write)
-            elif stored != place:
+            elif stored != row:
                 moved.append(write)
         transaction.changes.move(moved)
         transaction.changes.replace(self._tokenised(changed), now)
@@ -353,14 +328,14 @@ class BatchWriter:
         return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
 
     def _version(self, present: _Present, incoming: Incoming) -> DocumentRow | None:
-        """Return the document that the incoming one is a version of."""
+        """Return the stored document that the incoming one is a version of."""
         stored = present.find(incoming)
         if stored is None or self.ids_are_global or stored.source_id == incoming.source_id:
             return stored
         return stored if self._is_free(stored) else None
 
     def _refused(self, incoming: Incoming, stored: DocumentRow | None, key: int) -> Written | None:
-        """Say why a document is not taken in: its id is another's, or came before."""
+        """Return why a document is refused: its id is another's or was used before."""
         source_id = incoming.source_id
         if stored and stored.source_id != source_id and not self._is_free(stored):
             return Written("taken", stored.source_id)
@@ -371,11 +346,11 @@ class BatchWriter:
         return None
 
     def _is_free(self, stored: DocumentRow) -> bool:
-        """Tell whether a document is left behind by its file."""
+        """Tell whether a document's file no longer contains it."""
         return stored.position < 0 or self.is_gone(stored.source_id)
 
     def vanished(self, transaction: Transaction, source_id: int) -> list[int]:
-        """Return the documents that a source, now read to its end, no longer has."""
+        """Return the documents that a source, now read completely, no longer contains."""
         seen = self._seen.pop(source_id, set())
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
@@ -387,52 +362,52 @@ def _outcome(stored: DocumentRow | None, digest: bytes) -> Outcome:
 
 
 class _Present:
-    """What the library has at the identities and places of a batch."""
+    """Stored documents with the ids and positions of a batch."""
 
     def __init__(self, stored: Sequence[DocumentRow], new_keys: Iterator[int]) -> None:
-        self._by_id = {one.id: one for one in stored}
-        # A record that is there hides one that is gone from the same place.
-        by_place = sorted(stored, key=lambda one: one.position)
-        self._by_place = {(one.source_id, abs(one.position)): one for one in by_place}
+        self._by_id = {row.id: row for row in stored}
+        # An existing record hides one that is gone from the same position.
+        ordered = sorted(stored, key=lambda row: row.position)
+        self._by_position = {(row.source_id, abs(row.position)): row for row in ordered}
         self._new_keys = new_keys
 
     @classmethod
     def of(cls, transaction: Transaction, batch: Sequence[Incoming]) -> _Present:
         ids = {name for incoming in batch for name in (*incoming.ids, *incoming.former)}
-        places = [(incoming.source_id, incoming.position) for incoming in batch]
-        return cls(transaction.changes.at(sorted(ids), places), transaction.changes.new_keys())
+        positions = [(incoming.source_id, incoming.position) for incoming in batch]
+        return cls(transaction.changes.at(sorted(ids), positions), transaction.changes.new_keys())
 
     def find(self, incoming: Incoming) -> DocumentRow | None:
-        """Return the document that has the place or the stated id of the incoming one."""
-        at_place = self._by_place.get((incoming.source_id, incoming.position))
+        """Return the document with the position or the stated id of the incoming one."""
+        at_position = self._by_position.get((incoming.source_id, incoming.position))
         longest = incoming.ids[-1]
         if not incoming.stated:
-            # A document with an id of its own, which was here before, has moved.
-            return at_place if at_place and _is_derived(at_place.id, longest) else None
+            # A document with a stated id at this position has moved.
+            return at_position if at_position and _is_derived(at_position.id, longest) else None
         names = (*incoming.ids, *incoming.former)
         for stored in (self._by_id[name] for name in names if name in self._by_id):
             if stored.source_id == incoming.source_id:
                 return stored
-        if at_place and at_place.id.startswith(f"{longest} ("):  # as `free_id` makes them
-            return at_place
+        if at_position and at_position.id.startswith(f"{longest} ("):  # made by `free_id`
+            return at_position
         return self._by_id.get(incoming.ids[0])
 
     def free_id(self, candidates: Sequence[str], key: int) -> str:
-        """Return the first candidate that no document has, else one with the document's key."""
+        """Return the first unused candidate, else one with the document's key."""
         own = f"{candidates[-1]} ({key})"
         return next(name for name in (*candidates, own) if name not in self._by_id)
 
     def new_key(self) -> int:
         return next(self._new_keys)
 
-    def put(self, place: DocumentRow) -> None:
-        """Remember a document that this batch adds."""
-        self._by_id[place.id] = place
-        self._by_place[place.source_id, place.position] = place
+    def put(self, row: DocumentRow) -> None:
+        """Record a document that this batch adds."""
+        self._by_id[row.id] = row
+        self._by_position[row.source_id, row.position] = row
 
 
 def _is_derived(name: str, longest: str) -> bool:
-    """Tell a name derived from a path, perhaps from an inner folder, from one that was stated."""
+    """Tell an id derived from a path, perhaps from an inner folder, from a stated one."""
     file = longest.rsplit("/", 1)[-1]
     return name.startswith(longest) or (longest.endswith(name) and name.endswith(file))
 
@@ -442,7 +417,10 @@ _STORED = 100
 
 
 class FailureLog:
-    """Sorts failures into new and known ones, and keeps them in the library."""
+    """Separates new failures from known ones, and stores them.
+
+    Failures under other circumstances, or of another version of the program, are tried again.
+    """
 
     def __init__(
         self, store: Store, report: IngestReport, *circumstances: object, anew: bool = False
@@ -459,11 +437,11 @@ class FailureLog:
 
     @property
     def pending(self) -> int:
-        """How many files have ended since the last `save`."""
+        """Number of files that have ended since the last `save`."""
         return len(self._ended)
 
     def is_settled(self, file: DiscoveredFile) -> bool:
-        """Tell whether a file failed before, and would fail again in the same way."""
+        """Tell whether a file failed before and would fail again in the same way."""
         known = self._stored.get(file.path)
         return (
             known is not None
@@ -478,12 +456,12 @@ class FailureLog:
         self._report.unlisted += known.number - len(known.troubles)
 
     def note(self, trouble: Trouble, *, passing: bool = False) -> None:
-        """Take in a failure; a passing one lets its file be tried again at the next run."""
+        """Record a failure; a passing one lets the next run try its file again."""
         path = trouble.path
         if passing:
             self._passing.add(path)
         number = self._numbers[path] = self._numbers.get(path, 0) + 1
-        whole = not trouble.where  # what is said of the file itself is always named
+        whole = not trouble.where  # a problem of the whole file is always listed
         if number <= _STORED or whole:
             self._open.setdefault(path, []).append(trouble)
         if number > _LISTED and not whole:
@@ -494,19 +472,19 @@ class FailureLog:
             self._report.failures.append(trouble)
 
     def end(self, path: str, file: DiscoveredFile | None = None) -> None:
-        """Note that no more failures come from a file; None for one that was not even found."""
+        """Record the end of a file; None for a path without one."""
         if path in self._open or path in self._stored:
             self._ended[path] = file
 
     def save(self, transaction: Transaction) -> None:
-        """Bring what ended into the library."""
-        failed = [self._failed(path, file) for path, file in self._ended.items()]
-        transaction.sources.save_failed([one for one in failed if one.number])
-        transaction.sources.forget_failed(one.path for one in failed if not one.number)
+        """Store the failures of files that have ended."""
+        ended = [self._failed(path, file) for path, file in self._ended.items()]
+        transaction.sources.save_failed([file for file in ended if file.number])
+        transaction.sources.forget_failed(file.path for file in ended if not file.number)
         self._ended.clear()
 
     def sweep(self, store: Store) -> None:
-        """Forget files that are gone."""
+        """Forget the failures of files that are gone."""
         gone = [path for path in self._stored if not os.path.lexists(path)]
         if gone:
             with store.writing() as transaction:
@@ -519,7 +497,7 @@ class FailureLog:
         return known.number > len(known.troubles) or trouble in known.troubles
 
     def _failed(self, path: str, file: DiscoveredFile | None) -> FailedFile:
-        """Return what is kept of a file, and drop it here."""
+        """Return the record of a file and remove it here."""
         lasting = file is not None and path not in self._passing
         size, mtime_ns = (file.size, file.mtime_ns) if file and lasting else (UNFINISHED,) * 2
         troubles = tuple(self._open.pop(path, ()))

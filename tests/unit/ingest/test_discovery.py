@@ -115,7 +115,7 @@ def test_deeply_nested_folders(nested: Path) -> None:
     (nested / "z" / "last.txt").touch()
     files, discovery = _found(nested)
     assert [Path(file).name for file in files] == ["a.txt", "last.txt"]
-    assert len(discovery.blind) == 1
+    assert len(discovery.unlisted) == 1
     assert {one.reason for one in discovery.troubles} == {"File name too long"}
 
 
