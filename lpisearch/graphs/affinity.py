@@ -1,8 +1,8 @@
-"""Affinity, complete graph, edge weights.
+"""Affinity: the weights of a document graph, and the complete graph.
 
-Documents are rows, so W is documents x documents. It is the sum of two parts, either of which may
-be absent: `edges`, a sparse matrix, and `factor` times its transpose, which holds whole cliques
-(documents with the same label, or all inner products) in the space of their factor.
+W is documents x documents, the sum of two parts, either of which may be absent: `edges`, a sparse
+matrix, and `factor` times its transpose, which represents whole cliques (documents with the same
+label, or all inner products).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SYMMETRY_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Affinity:
-    """Who is a neighbour of whom, and how near: W = edges + factor @ factor.T.
+    """A symmetric matrix of weights between documents: W = edges + factor @ factor.T.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class Affinity:
 
     @cached_property
     def component_labels(self) -> NDArray[np.int32]:
-        """The connected component of each document, numbered from 0; -1 where it is isolated.
+        """The connected component of each document, numbered from 0; -1 if it is isolated.
 
-        A document is isolated when no edge leads to another one; its own edge does not count.
+        An isolated document has no edge to another one; an edge to itself does not count.
         """
         n = self.shape[0]
         labels = connected_components(self._links(), directed=False)[1][:n]
@@ -89,12 +89,12 @@ class Affinity:
 
     @property
     def n_components(self) -> int:
-        """How many connected parts of two or more documents there are."""
+        """The number of connected parts of two or more documents."""
         return int(self.component_labels.max(initial=-1)) + 1
 
     @property
     def n_isolated(self) -> int:
-        """How many documents have no neighbour."""
+        """The number of documents without a neighbour."""
         return int(np.count_nonzero(self.component_labels < 0))
 
     def toarray(self) -> Floats:
@@ -108,7 +108,7 @@ class Affinity:
         return np.asarray(total)
 
     def _links(self) -> sparse.csr_array:
-        """Adjacency for the search of components; columns of the factor are nodes of their own."""
+        """Return an adjacency for the components, in which columns of the factor are nodes, too."""
         n = self.shape[0]
         edges = self.edges if self.edges is not None else sparse.csr_array((n, n))
         if self.factor is None:
@@ -119,13 +119,7 @@ class Affinity:
 
 
 def as_affinity(W: Any, n_documents: int) -> Affinity:
-    """Accept a ready graph: an `Affinity`, or a symmetric matrix without negative entries.
-
-    Raises
-    ------
-    ValueError
-        If the shape is not documents x documents, or W is not symmetric, finite and ≥ 0.
-    """
+    """Accept an `Affinity`, or a symmetric, finite, non-negative matrix; else ValueError."""
     if isinstance(W, Affinity):
         affinity = W
     else:
@@ -154,15 +148,11 @@ def _asymmetry(edges: sparse.csr_array) -> float:
 def complete(
     X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
 ) -> Affinity:
-    """Weigh every pair by its inner product: W = X Xᵀ, the diagonal too, kept as its factor X.
+    """Weight every pair, diagonal included, by its inner product: W = X Xᵀ, stored as its factor X.
 
     With this graph LPI is close to LSI (or PCA, if X is centred; lpp-analysis-2005, section
-    4.2). The rows are taken as they are.
-
-    Raises
-    ------
-    ValueError
-        If a document has a negative sum of inner products: it then has no degree.
+    4.2). The rows are not normalised. A document with a negative sum of inner products has no
+    degree: ValueError.
     """
     del labels, options
     affinity = Affinity(factor=X)
@@ -176,14 +166,14 @@ def complete(
 
 
 def symmetric_edges(cosines: sparse.csr_array, options: GraphOptions) -> sparse.csr_array:
-    """Turn directed cosines (without diagonal) into weighted edges: kept if either end names it."""
+    """Turn directed cosines (without diagonal) into weighted edges in both directions."""
     W = sparse.csr_array(cosines.maximum(cosines.T))
     W.data = edge_weight(W.data, options)
     return W
 
 
 def edge_weight(cosine: Floats, options: GraphOptions) -> Floats:
-    """Give the weight of an edge from the cosine of its ends."""
+    """Return the weight of an edge from the cosine of its ends."""
     if options.edge_weights == "binary":
         return np.ones_like(cosine)
     if options.edge_weights == "heat":

@@ -1,11 +1,4 @@
-"""Graph contract, options, list of graphs (no SciPy).
-
-A graph is built from documents (rows of X) and perhaps their labels: an `Affinity` W that is
-symmetric, has no negative entry, and is never n x n in memory. The same documents give the same W,
-sparse or dense, in whatever order they come; only which of several equal cosines is kept at a
-limit is not specified. A document that nothing joins to another has degree 0, or an edge to
-itself alone.
-"""
+"""The contract and registry of document graphs, and their options (no SciPy)."""
 
 from __future__ import annotations
 
@@ -22,12 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One entry of the registry: what a graph joins, what it needs, and where it is built.
+    """An entry of the registry.
+
+    `build` returns an `Affinity` W that is symmetric and non-negative, and never documents x
+    documents in memory. The same documents give the same W, sparse or dense, in any order; only
+    the choice among equal cosines at a limit is not specified. A document without a neighbour has
+    degree 0, or an edge to itself alone.
 
     Attributes
     ----------
     name, summary
-        As options and help have them.
+        For options and help.
     home
         "module:function" below `lpisearch.graphs`; it takes X, labels and options.
     needs_labels
@@ -48,7 +46,7 @@ class Graph:
     def build(
         self, X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
     ) -> Affinity:
-        """Build the graph of these documents.
+        """Build the graph of documents (rows of X).
 
         Raises
         ------
@@ -77,7 +75,7 @@ class GraphOptions:
     Attributes
     ----------
     n_neighbors
-        p: the nearest documents that each document names. An edge is there if either names
+        p: the number of nearest documents. There is an edge if either is among the nearest of
         the other.
     radius
         ε of the ball graph: largest Euclidean distance between unit rows, from 0 to √2.
@@ -86,7 +84,7 @@ class GraphOptions:
     heat_scale
         t of the heat kernel.
     exact_documents
-        The nearest of more documents than these are found in linear time, nearly exactly.
+        With more documents, the nearest are found approximately, in linear time.
     """
 
     n_neighbors: int = NEIGHBOURS

@@ -1,24 +1,8 @@
-"""Exact and pruned neighbours, near-duplicates, recall.
+"""Graphs of nearest neighbours, exact and approximate; near-duplicates; recall of a graph.
 
-Memory is bounded by the edges that are kept. Both are exact, but for the nearest of very many
-documents: the time of all pairs grows with their square.
-
-The candidates of a document are found by its strongest terms alone, and by no more than the
-strongest documents of each of these terms; the best of them are compared by their true cosine. So
-the work for a document does not grow with the number of documents, and a neighbour is missed only
-if it shares weak terms alone: of the weight of all edges, more than nine tenths stay
-(benchmarks/graphs.py measures it).
-
-The rows of X are documents of unit length. Terms that many documents have are multiplied as a
-full matrix; for the others the lists of documents of each term are added up. Both end in the
-same block of full rows, so the result is exact, and memory is a few blocks.
-
-Rows are documents and columns terms, or the other way round. Two documents that are near share
-some of their strongest terms, and are among the strongest documents of these.
-
-In go documents as sparse rows of X at unit length, out comes a number for each. In the order of
-the rows, a document joins the group of a leader with a cosine of at least ½, or leads a group of
-its own. The time is linear in the documents: pairs come from short lists.
+Memory is bounded by the edges. The exact graphs take time quadratic in the number of documents: the
+cosines of a block of rows are computed densely for terms of many documents, and by adding the
+lists of documents of all other terms.
 """
 
 from __future__ import annotations
@@ -54,11 +38,9 @@ def nearest(
 ) -> Affinity:
     """Join each document to the p nearest by cosine (rlpi-2007, equation 11).
 
-    An edge is there if either end names the other. Only documents with a positive cosine are
-    neighbours, so a document may have fewer than p. The diagonal is zero: a document is not its
-    own neighbour. A document without neighbours (it has no term, or shares none with another) has
-    degree 0. Which of several equal cosines is kept at the limit is not specified. Of more than
-    `exact_documents` they are those that `pruned` finds.
+    There is an edge if either end is among the nearest of the other. Only documents with a positive
+    cosine are neighbours, so a document may have fewer than p, or none and degree 0. The diagonal
+    is zero. Beyond `exact_documents` documents, `pruned` finds them.
     """
     options = options or GraphOptions()
     n = X.shape[0]
@@ -73,9 +55,9 @@ def nearest(
         columns = largest(cosines, p)
         return columns, np.take_along_axis(cosines, columns, axis=1)
 
-    found = map_cosines(unit_rows(X), select)
-    columns = np.concatenate([columns.ravel() for columns, _ in found])
-    cosines = np.concatenate([values.ravel() for _, values in found])
+    blocks = map_cosines(unit_rows(X), select)
+    columns = np.concatenate([columns.ravel() for columns, _ in blocks])
+    cosines = np.concatenate([values.ravel() for _, values in blocks])
     named = sparse.csr_array((np.maximum(cosines, 0), columns, np.arange(n + 1) * p), shape=(n, n))
     named.eliminate_zeros()
     return Affinity(edges=symmetric_edges(named, options))
@@ -106,10 +88,9 @@ def ball(
 
 
 def largest(values: Floats, p: int) -> NDArray[np.intp]:
-    """Give the columns of the p largest values of each row, in no order.
+    """Return the columns of the p largest values of each row, in no order.
 
-    The p largest lie in the p groups of columns with the largest maxima, so only those groups
-    are searched.
+    They are in the p groups of columns with the largest maxima; only those groups are searched.
     """
     rows, n = values.shape
     if p == 0:
@@ -128,7 +109,7 @@ def largest(values: Floats, p: int) -> NDArray[np.intp]:
 
 STRONGEST_TERMS = 16
 STRONGEST_DOCUMENTS = 300
-CANDIDATES = 48  # at least; three for each neighbour that is asked for
+CANDIDATES = 48  # at least; three for each requested neighbour
 _CANDIDATES_A_NEIGHBOUR = 3
 _BLOCK = 1024
 
@@ -136,9 +117,12 @@ _BLOCK = 1024
 def pruned(
     X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
 ) -> Affinity:
-    """Join each document to the p nearest by cosine, of those that its strongest terms find.
+    """Join each document to approximately the p nearest by cosine, as `nearest`.
 
-    What holds of `nearest` holds here but that a neighbour can be missed.
+    Candidates come from the strongest terms of a document alone, and from the strongest documents
+    of each of these terms; the best of them are compared by their exact cosine. So the work for a
+    document does not grow with their number, and a neighbour is missed only if it shares weak
+    terms alone: more than nine tenths of the weight of all edges stay (benchmarks/graphs.py).
     """
     del labels
     options = options or GraphOptions()
@@ -151,7 +135,7 @@ def pruned(
 
 
 class _Search:
-    """The rows, and the lists by which candidates are found."""
+    """The rows, and the lists that give candidates."""
 
     def __init__(self, X: sparse.csr_array, n_neighbors: int) -> None:
         self._X = X
@@ -162,10 +146,10 @@ class _Search:
         self._lists = strongest_entries(by_term, STRONGEST_DOCUMENTS)
 
     def block(self, start: int) -> sparse.csr_array:
-        """Return the cosines of some documents with those near them."""
+        """Return the cosines of some documents with their neighbours."""
         stop = min(start + _BLOCK, self._X.shape[0])
-        found = sparse.csr_array(self._strongest[start:stop] @ self._lists)
-        rows, columns = _best_of_rows(found, self._n_candidates)
+        candidates = sparse.csr_array(self._strongest[start:stop] @ self._lists)
+        rows, columns = _best_of_rows(candidates, self._n_candidates)
         others = columns != rows + start
         rows, columns = rows[others], columns[others]
         cosines = self._X[start + rows].multiply(self._X[columns]).sum(axis=1)
@@ -178,15 +162,15 @@ def _best_of_rows(
     X: sparse.csr_array, most: int
 ) -> tuple[NDArray[np.intp], NDArray[np.integer[Any]]]:
     """Return row and column of the largest entries of each row, in no order within the row."""
-    kept = []
+    best = []
     bounds = X.indptr.tolist()
     for first, last in pairwise(bounds):
         if last - first <= most:
-            kept.append(np.arange(first, last))
+            best.append(np.arange(first, last))
         else:
-            kept.append(first + np.argpartition(X.data[first:last], -most)[-most:])
-    chosen = np.concatenate(kept) if kept else np.empty(0, np.intp)
-    rows = np.repeat(np.arange(X.shape[0]), [len(each) for each in kept])
+            best.append(first + np.argpartition(X.data[first:last], -most)[-most:])
+    chosen = np.concatenate(best) if best else np.empty(0, np.intp)
+    rows = np.repeat(np.arange(X.shape[0]), [len(entries) for entries in best])
     return rows, X.indices[chosen]
 
 
@@ -196,10 +180,10 @@ BLOCK_ENTRIES = 2**20
 
 
 def map_cosines(X: Matrix, select: Callable[[Floats, int], T]) -> list[T]:
-    """Call `select(cosines, start)` for consecutive blocks of rows; give the results in order.
+    """Call `select(cosines, start)` for consecutive blocks of rows; return the results in order.
 
     `cosines` has a row for each of the documents `start`, `start + 1`, … and a column for every
-    document; the cosine of a document with itself is set to 0.
+    document; the cosine of a document with itself is set to 0. Memory is a few blocks.
     """
     pairs = _Pairs(sparse.csr_array(X))
     n = X.shape[0]
@@ -213,7 +197,7 @@ def map_cosines(X: Matrix, select: Callable[[Floats, int], T]) -> list[T]:
 
 
 class _Pairs:
-    """X taken apart: common terms as a full matrix, the lists of documents of all others."""
+    """X in two parts: common terms as a dense matrix, the documents of each other term as lists."""
 
     def __init__(self, X: sparse.csr_array) -> None:
         n, n_terms = X.shape
@@ -225,7 +209,7 @@ class _Pairs:
         self._lists = sparse.csr_array(self._rare.T)
 
     def block(self, start: int, stop: int) -> Floats:
-        """Cosines of the documents from `start` to `stop` with all documents."""
+        """Return the cosines of the documents from `start` to `stop` with all documents."""
         cosines: Any = self._full[start:stop] @ self._full_transposed
         self._add(cosines, start, stop)
         here = np.arange(stop - start)
@@ -252,7 +236,7 @@ class _Pairs:
 
 
 def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.csr_array:
-    """Leave out the entries of some terms; the terms of each row in ascending order."""
+    """Drop the entries of some terms, and sort the terms of each row."""
     keep = ~dropped[X.indices]
     rows = np.repeat(np.arange(X.shape[0], dtype=np.int32), np.diff(X.indptr))[keep]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])
@@ -262,12 +246,12 @@ def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.cs
     return rest
 
 
-# Rows that are sorted together: their entries stay in the processor's cache.
+# Rows to sort together, so that their entries stay in the cache.
 _LIST_BLOCK = 4096
 
 
 def strongest_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
-    """Keep the entries of largest weight in each row; of equal ones those of earlier columns."""
+    """Return the entries of largest weight in each row; of equal ones, those of earlier columns."""
     if not X.shape[0]:
         return X
     starts = range(0, X.shape[0], _LIST_BLOCK)
@@ -276,7 +260,7 @@ def strongest_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
 
 
 def first_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
-    """Keep the entries of the first columns in each row."""
+    """Return the entries of the first columns in each row."""
     X.sort_indices()
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     return _entries(X, rows, np.flatnonzero(np.arange(X.nnz) - X.indptr[rows] < most))
@@ -291,9 +275,9 @@ def _strongest_of_block(X: sparse.csr_array, most: int) -> sparse.csr_array:
 
 
 def _entries(
-    X: sparse.csr_array, rows: NDArray[np.intp], kept: NDArray[np.intp]
+    X: sparse.csr_array, rows: NDArray[np.intp], chosen: NDArray[np.intp]
 ) -> sparse.csr_array:
-    return sparse.csr_array((X.data[kept], (rows[kept], X.indices[kept])), shape=X.shape)
+    return sparse.csr_array((X.data[chosen], (rows[chosen], X.indices[chosen])), shape=X.shape)
 
 
 SAMPLE = 200
@@ -301,15 +285,7 @@ SAMPLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What of the exact graph is there.
-
-    Attributes
-    ----------
-    edges
-        The share of the nearest neighbours that are joined.
-    weight
-        The share of their cosines that these are.
-    """
+    """The share of the exact nearest neighbours that are joined, and their share of the cosines."""
 
     edges: float
     weight: float
@@ -318,21 +294,7 @@ class Recall:
 def recall(
     X: Matrix, affinity: Affinity, n_neighbors: int, seed: int, sample: int = SAMPLE
 ) -> Recall:
-    """Compare the edges of some documents with their exact nearest by cosine.
-
-    Parameters
-    ----------
-    X
-        The documents as rows.
-    affinity
-        Built from them, with edges.
-    n_neighbors
-        How many neighbours of each document are looked at.
-    seed
-        Of the sample.
-    sample
-        How many documents are looked at.
-    """
+    """Compare the edges of a sample of the documents (rows of X) with their exact neighbours."""
     if affinity.edges is None:
         raise ValueError("This graph has no edges to compare.")
     rows = sparse.csr_array(unit_rows(X))
@@ -350,10 +312,10 @@ def recall(
 
 
 LEAST_COSINE = 0.5
-# Near documents share strong terms, and a term's earliest documents are the ones that may lead.
+# Near-duplicates share strong terms, and the earliest documents of a term may be leaders.
 DUPLICATE_STRONGEST_TERMS = 10
 LIST_LENGTH = 64
-# The cosine of the strongest terms alone under which a pair is not looked at any further.
+# Below this cosine of the strongest terms alone, a pair is not compared further.
 LEAST_CANDIDATE_COSINE = 0.25
 PASSES = 3
 _DUPLICATE_BLOCK = 4096
@@ -362,27 +324,28 @@ _DUPLICATE_BLOCK = 4096
 def near_duplicate_groups(
     X: sparse.csr_array, least_cosine: float = LEAST_COSINE
 ) -> NDArray[np.intp]:
-    """Return the group of each document, numbered in the order of their leaders.
+    """Return the group of each document (row at unit length), in the order of their leaders.
 
-    A document without a term is a group of its own. Where a list is too short to hold the leader
-    of a large group, more than one document leads it at first; further passes over the leaders
-    alone join these, and then a document can be a little farther from its leader.
+    In the order of the rows, a document joins the group of a leader with at least this cosine, or
+    leads a new group; one without a term stays alone. If a list is too short for the leader of a
+    large group, several documents lead it at first; further passes over the leaders join them, and
+    a document can then be a little farther from its leader. The time is linear in the documents.
     """
     leaders = np.arange(X.shape[0])
-    standing = leaders
+    remaining = leaders
     for _ in range(PASSES):
-        joined = _join(X[standing], least_cosine)
-        if np.array_equal(joined, np.arange(len(standing))):
+        joined = _join(X[remaining], least_cosine)
+        if np.array_equal(joined, np.arange(len(remaining))):
             break
         new_leader = leaders.copy()
-        new_leader[standing] = standing[joined]
+        new_leader[remaining] = remaining[joined]
         leaders = new_leader[leaders]
-        standing = np.unique(standing[joined])
+        remaining = np.unique(remaining[joined])
     return np.asarray(np.unique(leaders, return_inverse=True)[1])
 
 
 def _join(X: sparse.csr_array, least_cosine: float) -> NDArray[np.intp]:
-    """Give each document the nearest earlier one that leads and is near, or itself."""
+    """Return the nearest earlier leader of each document, or the document itself."""
     later, earlier, cosines = _near_pairs(X, least_cosine)
     order = np.lexsort((-cosines, later))
     joined = np.arange(X.shape[0])
@@ -397,11 +360,11 @@ def _join(X: sparse.csr_array, least_cosine: float) -> NDArray[np.intp]:
 def _near_pairs(
     X: sparse.csr_array, least_cosine: float
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Floats]:
-    """Find pairs, the later document first, with their cosines."""
+    """Find near pairs, the later document first, with their cosines."""
     strongest = sparse.csr_array(unit_rows(strongest_entries(X, DUPLICATE_STRONGEST_TERMS)))
     lists = first_entries(sparse.csr_array(strongest.T), LIST_LENGTH)
-    nothing = np.empty(0, np.intp)
-    found = [(nothing, nothing, np.empty(0, X.dtype))]
+    empty = np.empty(0, np.intp)
+    pairs = [(empty, empty, np.empty(0, X.dtype))]
     for start in range(0, X.shape[0], _DUPLICATE_BLOCK):
         candidates = sparse.coo_array(strongest[start : start + _DUPLICATE_BLOCK] @ lists)
         later, earlier = candidates.row + start, candidates.col
@@ -409,6 +372,6 @@ def _near_pairs(
         later, earlier = later[chosen].astype(np.intp), earlier[chosen].astype(np.intp)
         cosines = X[later].multiply(X[earlier]).sum(axis=1)
         near = cosines >= least_cosine
-        found.append((later[near], earlier[near], cosines[near]))
-    later, earlier = (np.concatenate([part[side] for part in found]) for side in (0, 1))
-    return later, earlier, np.concatenate([part[2] for part in found])
+        pairs.append((later[near], earlier[near], cosines[near]))
+    later, earlier = (np.concatenate([part[side] for part in pairs]) for side in (0, 1))
+    return later, earlier, np.concatenate([part[2] for part in pairs])

@@ -1,8 +1,4 @@
-"""Graphs from labels, known pairs.
-
-In: a graph, and pairs of rows. Out: the graph in which the first are as near as equal documents
-(weight 1), and the second no neighbours (weight 0). Nothing else of the graph changes.
-"""
+"""Graphs from labels, and from pairs of documents that a person judged."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.intp]
 
 
-# Measured on 20 Newsgroups with 1, 5 and 20 % of the labels: 1 is too weak, 25 too strong.
+# On 20 Newsgroups with 1, 5 and 20 % of the labels, 1 is too weak and 25 too strong.
 LABEL_STRENGTH = 5
 
 
@@ -37,7 +33,7 @@ def same_label(
     """Join documents of one class with weight 1 / m_c, m_c the size of the class.
 
     This is the graph of linear discriminant analysis (spg-2008). With `edge_weights="binary"`
-    the weight is 1 (rlpi-2007, equation 16). Either way the diagonal counts too, and the
+    the weight is 1 (rlpi-2007, equation 16). Either way the diagonal is included, and the
     eigenvectors are the same: indicators of the classes. A document with several labels belongs
     to each by an equal share; one without labels has no edge.
     """
@@ -49,11 +45,11 @@ def same_label(
 def blend(
     X: Matrix, labels: Sequence[Any] | None = None, options: GraphOptions | None = None
 ) -> Affinity:
-    """Join by label where both are labelled, by nearness elsewhere: the semi-supervised graph.
+    """Join by label if both documents are labelled, else by nearness: the semi-supervised graph.
 
-    Edges of `nearest` between two labelled documents are dropped. In their place every document
-    of a class is joined to all of it, with weights that sum to five times `n_neighbors`: where
-    few documents have labels, these are then not lost among the neighbours.
+    Edges of `nearest` between two labelled documents are replaced: every document is joined to all
+    of its class, with weights that sum to five times `n_neighbors`, so that a few labels are not
+    lost among the neighbours.
     """
     options = options or GraphOptions()
     shares, _ = memberships(labels, X.shape[0])
@@ -72,16 +68,11 @@ def blend(
 def memberships(
     labels: Sequence[Any] | None, n_documents: int
 ) -> tuple[sparse.csr_array, list[Any]]:
-    """Turn labels into a documents x classes matrix of shares, and name the classes.
+    """Return a documents x classes matrix of shares, and the names of the classes in order.
 
     A row sums to 1, or to 0 if the document is unlabelled: None, -1, "", NaN or an empty
-    collection. A list, tuple or set holds several labels. Classes are numbered in the order of
-    their names.
-
-    Raises
-    ------
-    ValueError
-        If there are no labels, or not one for each document.
+    collection. A list, tuple or set holds several labels. ValueError if there are no labels, or
+    not one for each document.
     """
     if labels is None:
         raise ValueError("This graph needs labels (y), and there are none.")
@@ -89,14 +80,15 @@ def memberships(
         labels = list(np.asarray(labels))
     if len(labels) != n_documents:
         raise ValueError(f"There are {n_documents} documents, but {len(labels)} labels.")
-    own = [_labels_of(label) for label in labels]
-    names = sorted({one for each in own for one in each}, key=lambda one: (str(type(one)), one))
+    by_document = [_labels_of(label) for label in labels]
+    flat = [name for names in by_document for name in names]
+    names = sorted(set(flat), key=lambda name: (str(type(name)), name))
     if not names:
         raise ValueError("No document has a label.")
     numbers = {name: number for number, name in enumerate(names)}
-    counts = [len(each) for each in own]
+    counts = [len(names) for names in by_document]
     data = 1 / np.repeat(counts, counts)
-    indices = np.array([numbers[one] for each in own for one in each], dtype=np.int32)
+    indices = np.array([numbers[name] for name in flat], dtype=np.int32)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return sparse.csr_array((data, indices, indptr), shape=(n_documents, len(names))), names
 
@@ -104,13 +96,13 @@ def memberships(
 def _labels_of(label: Any) -> list[Any]:
     """List the labels of one document."""
     if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-        return list(dict.fromkeys(one for each in label for one in _labels_of(each)))
+        return list(dict.fromkeys(name for item in label for name in _labels_of(item)))
     is_nan = isinstance(label, float) and math.isnan(label)
     return [] if label is None or is_nan or label in ("", -1) else [label]
 
 
 def _class_factor(shares: sparse.csr_array, dtype: Any, *, binary: bool) -> sparse.csr_array:
-    """Give F with F Fᵀ = W: the shares, each class divided by the root of its size."""
+    """Return F with F Fᵀ = W: the shares, each class divided by the root of its size."""
     sizes = np.asarray(shares.sum(axis=0)).ravel()
     scale = np.ones_like(sizes) if binary else 1 / np.sqrt(sizes)
     data = shares.data * scale[shares.indices]
@@ -121,43 +113,40 @@ TOGETHER, APART = 1.0, 0.0
 
 
 class Pairs(NamedTuple):
-    """Rows of documents that must be neighbours, and of those that cannot: n x 2 each."""
+    """Pairs of rows that must be neighbours, and pairs that must not: n x 2 each."""
 
     must: Rows
     cannot: Rows
 
     @classmethod
     def of(cls, must: Sequence[tuple[int, int]], cannot: Sequence[tuple[int, int]]) -> Pairs:
-        """Make it of lists of pairs."""
-        return cls(*(np.array(each, np.intp).reshape(-1, 2) for each in (must, cannot)))
+        """Make it from lists of pairs."""
+        return cls(*(np.array(pairs, np.intp).reshape(-1, 2) for pairs in (must, cannot)))
 
     @property
     def rows(self) -> Rows:
-        """Every document that is in a pair, once, in order."""
+        """The documents in any pair, without repetition, in order."""
         return np.unique(np.concatenate([self.must, self.cannot]))
 
     def among(self, rows: Rows) -> Pairs:
-        """Give the places of the documents in sorted rows, which have all of them."""
+        """Renumber the documents by their positions in sorted rows that contain all of them."""
         return Pairs(np.searchsorted(rows, self.must), np.searchsorted(rows, self.cannot))
 
 
 def with_pairs(W: Affinity, pairs: Pairs) -> Affinity:
-    """Return the graph in which pairs of rows have the weights that a person gives them.
+    """Return the graph with weight 1 for pairs that must be, 0 for pairs that must not be.
 
-    Raises
-    ------
-    ValueError
-        A pair that cannot be follows from those that must be.
+    ValueError if a pair that must not be follows from those that must be.
     """
     contradiction = first_contradiction(pairs, W.shape[0])
     if contradiction is not None:
         raise ValueError(f"Rows {contradiction[0]} and {contradiction[1]} must and cannot be.")
     ends = np.concatenate([pairs.must, pairs.cannot])
-    wanted = np.repeat([TOGETHER, APART], [len(pairs.must), len(pairs.cannot)])
+    weights = np.repeat([TOGETHER, APART], [len(pairs.must), len(pairs.cannot)])
     ends, first = np.unique(np.sort(ends, axis=1), axis=0, return_index=True)
     rows, columns = ends[ends[:, 0] != ends[:, 1]].T
-    wanted = wanted[first][ends[:, 0] != ends[:, 1]]
-    change = wanted - _weights(W, rows, columns)
+    weights = weights[first][ends[:, 0] != ends[:, 1]]
+    change = weights - _weights(W, rows, columns)
     part = W.edges if W.edges is not None else W.factor
     added = sparse.csr_array((change.astype(part.dtype), (rows, columns)), shape=W.shape)  # type: ignore[union-attr]  # one of them is there
     both = sparse.csr_array(added + added.T)
@@ -168,7 +157,7 @@ def with_pairs(W: Affinity, pairs: Pairs) -> Affinity:
 
 
 def first_contradiction(pairs: Pairs, n_documents: int) -> tuple[int, int] | None:
-    """Return the first pair that cannot be, but follows from pairs that must be."""
+    """Return the first pair that must not be, but follows from pairs that must be."""
     ones = np.ones(len(pairs.must))
     links = sparse.csr_array((ones, tuple(pairs.must.T)), shape=(n_documents, n_documents))
     part = connected_components(links, directed=False)[1]
@@ -180,10 +169,10 @@ def first_contradiction(pairs: Pairs, n_documents: int) -> tuple[int, int] | Non
 
 def _weights(W: Affinity, rows: Rows, columns: Rows) -> NDArray[np.float64]:
     """Return the weights of some entries."""
-    found = np.zeros(len(rows))
+    weights = np.zeros(len(rows))
     if W.edges is not None:
-        found += np.asarray(W.edges[rows, columns], np.float64).ravel()
+        weights += np.asarray(W.edges[rows, columns], np.float64).ravel()
     if W.factor is not None:
         products = W.factor[rows] * W.factor[columns]
-        found += np.asarray(products.sum(axis=1), np.float64).ravel()
-    return found
+        weights += np.asarray(products.sum(axis=1), np.float64).ravel()
+    return weights

@@ -1,7 +1,7 @@
-"""The one table of methods.
+"""The table of all methods, from which help, plans, choices and docs are made.
 
-Help, plans, choices and docs are made from it, and every class refers to its own entry (`about`).
-SciPy and scikit-learn are not needed: they wait until `Method.load` imports the class.
+Every class refers to its entry (`about`). SciPy and scikit-learn are imported only by
+`Method.load`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 DIMENSIONS = 150
-# Where documents are compared by cosine, a dimension counts by its graph eigenvalue to this power.
+# Where documents are compared by cosine, the weight of a dimension is its eigenvalue to this power.
 EIGENVALUE_POWER = 2.0
-# Documents that are compared by a kernel, each with each; of more, each with so many landmarks.
+# Up to so many documents, a kernel method compares all pairs; beyond, each with the landmarks.
 EXACT_DOCUMENTS = 5000
 LANDMARKS = 2000
 
@@ -31,16 +31,11 @@ GRAPH_PARAMETERS = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a method takes beyond counting and its graph.
+    """The cost of a method, in addition to counting and its graph.
 
-    Attributes
-    ----------
-    blocks
-        How many arrays of (documents + terms) x dimensions it holds at once.
-    more_dimensions
-        Dimensions that it works with beyond those that it keeps.
-    rounds
-        How many times as long as RLPI it works on each word and dimension.
+    `blocks` is the number of arrays of (documents + terms) x dimensions in memory at once,
+    `more_dimensions` the working dimensions beyond those kept, and `rounds` the time for each word
+    and dimension relative to RLPI.
     """
 
     blocks: float
@@ -50,28 +45,28 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """What is known of a method before it is imported.
+    """What is known about a method before it is imported.
 
     Attributes
     ----------
     name
-        As options have it.
+        Its name in options.
     home
         "module:Class" below `lpisearch.methods`.
     computes
-        In a line of the docs.
+        One line for the docs.
     cost
         See `Cost`.
     own
-        Its parameters beside `n_components` and, with a graph, `GRAPH_PARAMETERS`.
+        Its parameters besides `n_components` and, with a graph, `GRAPH_PARAMETERS`.
     chooses
-        Parameters that are left to the method, "auto", where nothing is asked for.
+        Parameters that are "auto" unless given.
     has_graph
-        Whether it learns from who is a neighbour of whom, and so from labels.
+        Whether it learns from a document graph, and so from labels.
     has_kernel
-        Whether it holds a matrix of documents x documents, up to `EXACT_DOCUMENTS`.
+        Whether it stores a matrix of documents x documents, up to `EXACT_DOCUMENTS`.
     is_linear
-        Whether it is a map from the terms: `components_`, and exact explanations.
+        Whether it is a linear map, with `components_` and exact explanations.
     is_nested
         Whether the first d dimensions of a fit are those of a fit with d dimensions.
     has_few_words
@@ -79,11 +74,11 @@ class Method:
     selects_terms
         Whether a dimension is one term.
     keeps_constant
-        Whether a dimension on which all documents are alike may be among those it keeps.
+        Whether it may keep a dimension that is equal for all documents.
     finds_clusters
         Whether the largest dimension of a document is its cluster.
     documents_a_dimension
-        By default there is one dimension for so many documents, if not fewer.
+        Least number of documents per dimension by default.
     """
 
     name: str
@@ -104,7 +99,7 @@ class Method:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """All that its constructor takes."""
+        """All parameters of its constructor."""
         return ("n_components", *(GRAPH_PARAMETERS if self.has_graph else ()), *self.own)
 
     @property
@@ -119,11 +114,11 @@ class Method:
 
     def load(self) -> type[DocumentTransformer]:
         """Import the class."""
-        found = getattr(import_module(self.module), self.class_name)
-        return cast("type[DocumentTransformer]", found)
+        loaded = getattr(import_module(self.module), self.class_name)
+        return cast("type[DocumentTransformer]", loaded)
 
     def usual_dimensions(self, n_documents: int) -> int | str:
-        """Return how many dimensions it gets if none are asked for."""
+        """Return the default number of dimensions."""
         if "n_components" in self.chooses:
             return "auto"
         most = max(min(DIMENSIONS, n_documents - 1), 1)
@@ -132,9 +127,9 @@ class Method:
         return min(most, max(n_documents // self.documents_a_dimension, 2))
 
 
-# The costs of the first four were measured on 286, 5,000 and 18,846 documents at 40, 150 and 400
-# dimensions, with two cores: the estimates were 0.7 to 1.5 times what it took on a quiet machine.
-# The others were measured once, beside RLPI, on 4,712 documents at 150 dimensions.
+# Costs of the first four were measured on 286, 5,000 and 18,846 documents at 40, 150 and 400
+# dimensions, with two cores: estimates are 0.7 to 1.5 times the time on a quiet machine. The others
+# were measured once, relative to RLPI, on 4,712 documents at 150 dimensions.
 _METHODS = (
     Method(
         "rlpi",
@@ -277,7 +272,7 @@ _METHODS = (
         own=("beta", "held_out", "cooling", "n_init", "max_iter", "tolerance", "random_state"),
         is_linear=False,
         finds_clusters=True,
-        # A dimension is a topic, and a topic of a few documents is one of chance.
+        # A dimension is a topic, and a topic of a few documents is due to chance.
         documents_a_dimension=10,
     ),
     Method(
@@ -311,8 +306,8 @@ _METHODS = (
             *("kernel", "gamma", "coef0", "degree", "alpha", "exact_documents", "landmarks"),
             *("solver", "tolerance", "random_state"),
         ),
-        # An α of "auto" may end at the largest there is: off the diagonal, the kernels of a small
-        # corpus hardly differ. So it is chosen only where that is asked for.
+        # α is not chosen by default, because "auto" may end at the largest value: the off-diagonal
+        # kernels of a small corpus hardly differ.
         chooses=frozenset({"n_components"}),
         has_graph=True,
         has_kernel=True,

@@ -1,15 +1,7 @@
-"""LARS path, active set.
+"""The lasso by its exact path (LARS).
 
-Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. The model of a
-given number of terms is found exactly, without a search for its β: see `lasso_path`.
-
-Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. As β falls, a is
-linear in β between points where a term enters or leaves: from one such point to the next every
-term in use has the same absolute product β / 2 with the residual, and no other term has more
-(Efron, Hastie, Johnstone, Tibshirani: Least angle regression, 2004).
-
-A lasso path changes its set of columns at every step. Bringing the inverse along costs the square
-of their number, solving anew the cube.
+Documents are rows of X. For a response y the map a minimises |y - X a|² + β |a|₁. The map with a
+given number of terms is found exactly, without a search for its β.
 """
 
 from __future__ import annotations
@@ -33,12 +25,12 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
 
 
-# So many units of rounding in a response are not to be fitted: the path ends there.
+# A path ends at this many units of rounding in the response.
 ROUNDING = 100
 
 
 class Lasso(NamedTuple):
-    """Terms x responses, and the β that each response has come to."""
+    """Terms x responses, and the β that each response reached."""
 
     coefficients: Floats
     penalties: Doubles
@@ -52,26 +44,14 @@ def lasso(
     penalty: float | Doubles = 0.0,
     centred: bool = False,
 ) -> Lasso:
-    """Regress every column of Y on the terms, each along its own path.
+    """Regress every column of Y on the terms, each along its own path, in double precision.
 
-    Parameters
-    ----------
-    X, Y
-        Documents x terms and documents x responses. The work is done in double precision.
-    cardinality
-        The path ends where one term more than this would enter, so the map is the last one, and
-        the one of least β, before the path first has more terms. None is no limit.
-    penalty
-        β, or one for each response: the path ends there at the latest.
-    centred
-        Take the mean of every column out of X, without a full matrix: as if there were an
-        intercept. Y must have columns of mean 0.
-
-    Warns
-    -----
-    NotConverged
-        A path took very many steps and was left where it was: an exact map for the β it had
-        reached. The residual is how far it had to go, as a share of the first β.
+    A path ends where more than `cardinality` terms would enter, which is the least β before the
+    path first has more, and at the latest at the penalty β (one for all, or one per response).
+    With `centred`, the mean of every column is subtracted from X implicitly, as if there were an
+    intercept; the columns of Y must then have mean 0. A path of too many steps ends with the
+    warning NotConverged: its map is exact for the β it reached, and the residual is the remaining
+    distance as a share of the first β.
     """
     terms = Terms(X, centred=centred)
     most = min(X.shape) if cardinality is None else cardinality
@@ -95,13 +75,13 @@ def lasso(
 
 
 def largest_penalties(X: Matrix, Y: Floats) -> Doubles:
-    """For each response the β from which on every coefficient is 0: twice the largest |Xᵀ y|."""
+    """Return, for each response, the least β with all coefficients 0: twice the largest |Xᵀ y|."""
     products = np.asarray(X.T.astype(np.float64) @ Y.astype(np.float64))
     return np.asarray(2 * np.abs(products).max(axis=0, initial=0))
 
 
 def cardinality_for(value: int | str, n_terms: int) -> int:
-    """Resolve a number of terms to use for each dimension: "auto" is √n_terms, rounded up."""
+    """Resolve the number of terms in a dimension: "auto" is √n_terms, rounded up."""
     check_count("cardinality", value, auto=True)
     if isinstance(value, str):
         return math.isqrt(n_terms - 1) + 1
@@ -110,20 +90,20 @@ def cardinality_for(value: int | str, n_terms: int) -> int:
     return int(value)
 
 
-# A product that falls as fast as those in use, but for rounding, never meets them.
+# A product that falls as fast as the active ones, except for rounding, never meets them.
 PARALLEL = 1e-9
-# A move, or what is left of a path, of less than this share of the first β is rounding.
+# A move, or the rest of a path, of less than this share of the first β is rounding.
 NO_MOVE = 1e-14
-# Columns are shortened by up to this share; the conditions of the lasso hold to as much.
+# Columns are shortened by up to this share, which is the accuracy of the lasso conditions.
 TIE_BREAK = 1e-11
-# Products with the residual are brought along; so often they are computed anew.
+# Products with the residual are updated, and recomputed after so many steps.
 RENEWAL = 25
-# Paths of text take little more than one step a term; one that takes so many goes in circles.
+# Paths of text take little more than one step per term; one of so many steps is cycling.
 STEPS_A_TERM = 20
 
 
 class End(NamedTuple):
-    """Where a path has come to, and whether that is its end."""
+    """The state of a path, and whether it reached its end."""
 
     columns: list[int]
     values: Doubles
@@ -136,8 +116,8 @@ class End(NamedTuple):
 class Terms:
     """The columns of X, centred or not.
 
-    Where several terms are tied, which of them are to enter is a problem of its own. So each
-    column is shorter by a tiny share of its own, and no two are tied but by chance.
+    Each column is shortened by a tiny random share, because choosing among tied terms would be a
+    problem of its own.
     """
 
     def __init__(self, X: Matrix, *, centred: bool) -> None:
@@ -159,15 +139,18 @@ class Terms:
         return self.settled(full)
 
     def settled(self, documents: Doubles) -> Doubles:
-        """Take the mean out, if X is centred."""
+        """Subtract the mean if X is centred."""
         return documents - documents.mean() if self.centred else documents
 
 
 class Path:
-    """One response, and where its path has come to.
+    """The lasso path of one response.
 
-    `products` are those of all terms with the residual; `level` is the absolute product of the
-    terms in use, which is β / 2. `values` and `signs` are in the order of `active.columns`.
+    As β falls, a is linear in β between points where a term enters or leaves: between two of them
+    all active terms have the same absolute product β / 2 with the residual, and no other term has
+    more (Efron, Hastie, Johnstone, Tibshirani: Least angle regression, 2004). `products` are those
+    of all terms with the residual; `level` is β / 2; `values` and `signs` are in the order of
+    `active.columns`.
     """
 
     def __init__(self, terms: Terms, response: Doubles, noise: float) -> None:
@@ -175,17 +158,17 @@ class Path:
         self.active = ActiveSet()
         self.used = terms.columns[:0]  # the columns of `active`, as rows
         self.products = terms.products(response)
-        # What of the response, and of a product with it, is rounding.
+        # Rounding in the response, and in a product with it.
         self.noise = noise * float(np.linalg.norm(response))
         self.floor = terms.longest * self.noise
         largest = float(np.abs(self.products).max(initial=0))
         self.level = self.first = largest if largest > self.floor else 0.0
         self.values, self.signs = np.empty(0), np.empty(0)
-        # What must not enter, with this sign, before the path has moved.
+        # Terms that must not enter, with this sign, before the path has moved.
         self.barred = {sign: np.zeros(len(self.products), dtype=bool) for sign in (1, -1)}
 
     def follow(self, most: int, least: float) -> End:
-        """Walk until one more term than `most` would enter, or the level is at `least`."""
+        """Walk until more than `most` terms would enter, or the level is at `least`."""
         finished = self.level <= least
         if not finished:
             self._enter(int(np.abs(self.products).argmax()))
@@ -200,7 +183,7 @@ class Path:
         return End(columns, values, self.level, self.first, steps, finished)
 
     def _step(self, most: int, least: float) -> bool:
-        """Go on to where the next term enters or leaves; say whether the path ends there."""
+        """Walk to where the next term enters or leaves; return whether the path ends there."""
         direction = self.active.solve(self.signs)
         change = self.terms.products(self._map(direction))
         entry, entering = self._next_entry(change)
@@ -222,7 +205,7 @@ class Path:
         return False
 
     def _next_entry(self, change: Doubles) -> tuple[float, int]:
-        """How far it is to where another term's product is as large as the level, and which."""
+        """Return the distance to where another term's product reaches the level, and the term."""
         lengths = np.full(len(change), np.inf)
         for sign, barred in self.barred.items():
             closing = 1 - sign * change
@@ -235,7 +218,7 @@ class Path:
         return float(lengths[nearest]), nearest
 
     def _next_exit(self, direction: Doubles) -> tuple[float, int]:
-        """How far it is to where a coefficient becomes 0, and which."""
+        """Return the distance to where a coefficient becomes 0, and its position."""
         shrinks = direction * self.signs < 0
         lengths = np.full(len(direction), np.inf)
         lengths[shrinks] = np.abs(self.values[shrinks] / direction[shrinks])
@@ -251,56 +234,50 @@ class Path:
         else:
             self._bar(term, np.sign(self.products[term]))
 
-    def _leave(self, place: int) -> None:
-        self._bar(self.active.columns[place], self.signs[place])
-        self.active.remove(place)
+    def _leave(self, position: int) -> None:
+        self._bar(self.active.columns[position], self.signs[position])
+        self.active.remove(position)
         self.used = self.terms.columns[self.active.columns]
-        for held in (self.values, self.signs):
-            held[place] = held[-1]
+        for array in (self.values, self.signs):
+            array[position] = array[-1]
         self.values, self.signs = self.values[:-1], self.signs[:-1]
 
     def _bar(self, term: int, sign: float) -> None:
-        """Keep out what the columns in use make up, and what left, until there was a move.
-
-        With the other sign it may come at once.
-        """
+        """Bar a dependent term, or one that left, with this sign until the path has moved."""
         self.barred[int(sign)][term] = True
 
     def _renew(self) -> None:
-        """Compute the products anew, free of what many steps have added up."""
+        """Recompute the products, without accumulated rounding."""
         residual = self.response - self._map(self.values)
         self.products = self.terms.products(residual)
 
     def _settle(self) -> None:
-        """Solve for the coefficients at this level afresh: G a = Xᵀ y - level · signs."""
+        """Solve for the coefficients at this level: G a = Xᵀ y - level · signs."""
         products = self.used @ self.response
         self.values = self.active.solve(products - self.level * self.signs)
 
     def _real(self) -> tuple[list[int], Doubles]:
-        """Leave out terms that entered just before the end, if what they add is rounding."""
-        kept = np.flatnonzero(np.abs(self.values) * row_lengths(self.used) > self.noise)
-        columns = [self.active.columns[place] for place in kept]
-        return columns, self.values[kept] * self.terms.shortened[columns]
+        """Drop terms that entered just before the end if their share is rounding."""
+        real = np.flatnonzero(np.abs(self.values) * row_lengths(self.used) > self.noise)
+        columns = [self.active.columns[position] for position in real]
+        return columns, self.values[real] * self.terms.shortened[columns]
 
     def _map(self, values: Doubles) -> Doubles:
-        """X a, where only the terms in use have coefficients."""
+        """X a, where only the active terms have coefficients."""
         return self.terms.settled(np.asarray(self.used.T @ values))
 
 
-# What a new column adds to those there are, as a share of its squared length, must be above this.
+# The independent share of the squared length of a new column must be above this.
 DEPENDENT = 1e-10
-# A solution whose residual is above this, as a share of the right side, has the inverse renewed.
+# The inverse is recomputed if the residual of a solution exceeds this share of the right side.
 DRIFT = 1e-11
 FIRST_CAPACITY = 32
 
 
 class ActiveSet:
-    """Columns in use, the Gram matrix G of them, and its inverse.
+    """The active columns (in no particular order), their Gram matrix G, and its inverse.
 
-    Attributes
-    ----------
-    columns
-        Their numbers, in no particular order.
+    Updating the inverse costs the square of the number of columns, solving again the cube.
     """
 
     def __init__(self) -> None:
@@ -312,10 +289,7 @@ class ActiveSet:
         return len(self.columns)
 
     def add(self, column: int, products: Doubles, square: float) -> bool:
-        """Take in a column, given its products with the others and with itself.
-
-        One that depends on the others is not taken; the answer says whether it was.
-        """
+        """Add a column by its products with the others and itself; return False if dependent."""
         k = len(self)
         if k == len(self._gram):
             self._gram, self._inverse = _doubled(self._gram), _doubled(self._inverse)
@@ -331,14 +305,14 @@ class ActiveSet:
         self.columns.append(column)
         return True
 
-    def remove(self, place: int) -> None:
-        """Drop the column at this place; the last one moves there."""
+    def remove(self, position: int) -> None:
+        """Remove the column at this position; the last one moves there."""
         last = len(self) - 1
-        self.columns[place] = self.columns[last]
+        self.columns[position] = self.columns[last]
         self.columns.pop()
         for matrix in (self._gram, self._inverse):
-            matrix[[place, last], : last + 1] = matrix[[last, place], : last + 1]
-            matrix[: last + 1, [place, last]] = matrix[: last + 1, [last, place]]
+            matrix[[position, last], : last + 1] = matrix[[last, position], : last + 1]
+            matrix[: last + 1, [position, last]] = matrix[: last + 1, [last, position]]
         edge = self._inverse[:last, last]
         self._inverse[:last, :last] -= np.outer(edge, edge / self._inverse[last, last])
 

@@ -1,7 +1,7 @@
-"""Parameters of methods; make a method.
+"""Parameters of methods: which values they take, and how a method is made from options.
 
-In: a name and a value, or its text as it was typed. Out: the value, or what is wrong with it.
-SciPy is not needed. What only the documents can tell (more terms than there are) is left to `fit`.
+SciPy is not needed. Limits that depend on the documents (no more terms than there are) are checked
+by `fit`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,10 @@ _AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What values a parameter takes.
+    """The values of a parameter: a number within limits, yes or no, or one of the choices.
 
-    Attributes
-    ----------
-    kind
-        int, float, bool, or str for one of the `choices`.
-    least, most
-        Limits of a number.
-    above
-        Whether the least value itself is refused.
-    choices
-        Words that it takes beside numbers, or in place of them; "none" stands for None.
+    With `above`, the least value itself is refused. A number may also have choices; "none" stands
+    for None.
     """
 
     kind: type
@@ -50,7 +42,7 @@ class Parameter:
 
     @property
     def takes(self) -> str:
-        """What it takes, in words: “a whole number of at least 1, or auto”."""
+        """The accepted values in words: “a whole number of at least 1, or auto”."""
         words = " or ".join(self.choices)
         if self.kind is str:
             return f"one of {', '.join(self.choices)}"
@@ -63,13 +55,7 @@ class Parameter:
         return f"{number} {limits}" + (f", or {words}" if words else "")
 
     def read(self, value: Setting) -> Setting:
-        """Return a value of its kind, from a text or from the value itself.
-
-        Raises
-        ------
-        ValueError
-            It is no such value.
-        """
+        """Return a valid value from a text or a value, or raise ValueError."""
         if value is None or (isinstance(value, str) and value in self.choices):
             return self._word(_NONE if value is None else value)
         if self.kind is bool:
@@ -135,13 +121,13 @@ _PARAMETERS: Mapping[str, Parameter] = {
     "tolerance": _STRENGTH,
     "weighting": Parameter(str, choices=("ncw", _NONE)),
 }
-# Where a method means something else by a name than the others do.
+# Parameters whose meaning differs from that in other methods.
 _OF_METHOD: Mapping[tuple[str, str], Parameter] = {
     ("plsi", "beta"): Parameter(float, most=1, above=True, choices=(_AUTO,)),
     ("lpfl", "mu"): _POSITIVE,
     ("nmf", "solver"): Parameter(str, choices=("hals", "multiplicative")),
 }
-# What has an option of its own, by the name of that option.
+# Parameters with an option of their own, and the name of that option.
 OPTIONS: Mapping[str, str] = {
     "alpha": "alpha",
     "edge_weights": "edge_weights",
@@ -154,46 +140,38 @@ OPTIONS: Mapping[str, str] = {
 
 
 def settable(method: str) -> dict[str, Parameter]:
-    """Return what may be set of a method beside the common options, by name."""
+    """Return the parameters of a method that are not common options, by name."""
     about = CATALOGUE[method]
     names = [name for name in about.parameters if name not in {*OPTIONS, "n_components"}]
-    own = [name for name in names if name not in GRAPH_PARAMETERS]
-    beside = [name for name in names if name in GRAPH_PARAMETERS]
-    return {
-        name: _OF_METHOD.get((method, name), _PARAMETERS[name]) for name in sorted(own) + beside
-    }
+    own = sorted(name for name in names if name not in GRAPH_PARAMETERS)
+    shared = [name for name in names if name in GRAPH_PARAMETERS]
+    return {name: _OF_METHOD.get((method, name), _PARAMETERS[name]) for name in own + shared}
 
 
 def settable_by_any(methods: Iterable[str]) -> dict[str, Parameter]:
-    """Return what may be set of at least one of some methods."""
-    found: dict[str, Parameter] = {}
+    """Return the parameters of at least one of some methods that are not common options."""
+    union: dict[str, Parameter] = {}
     for method in methods:
-        found = settable(method) | found
-    return found
+        union = settable(method) | union
+    return union
 
 
 def typed(method: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return the settings that a method has, each of its kind.
-
-    Raises
-    ------
-    ValueError
-        A value that the parameter does not take; it says which.
-    """
+    """Return the settings that apply to a method, converted; raise ValueError for a bad value."""
     known = settable(method)
-    found = {}
+    converted = {}
     for name, value in settings.items():
         if name in known:
             try:
-                found[name] = known[name].read(value)
+                converted[name] = known[name].read(value)
             except (ValueError, OverflowError):
                 takes = known[name].takes
                 raise ValueError(f"{name} for {method} must be {takes}, not “{value}”") from None
-    return found
+    return converted
 
 
-class Asked(Protocol):
-    """What indexes and evaluations are asked for alike."""
+class MethodRequest(Protocol):
+    """The options that indexes and evaluations have in common."""
 
     @property
     def dims(self) -> int | None: ...  # noqa: D102 (a field, as are the others)
@@ -215,23 +193,11 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
-    """What a method is told, whatever its own names for it are.
+    """Options of a method, under the names that all methods share.
 
-    Attributes
-    ----------
-    dims, alpha
-        None leaves the choice to the method, or to a stated rule.
-    neighbours
-        How many neighbours each document names in a graph.
-    seed
-        Of every random choice.
-    scale
-        Where documents are compared by cosine, a dimension counts by its eigenvalue to this power.
-    graph, radius, edge_weights
-        Who is a neighbour of whom, and how much an edge counts; a radius of None is the usual one.
-    settings
-        What the method alone has, by the names of its parameters; those of other methods are
-        passed over. They go before all that is above.
+    `dims` and `alpha` of None leave the choice to the method or to a rule, a `radius` of None is
+    the default. `scale` is the eigenvalue power. `settings` are by the names of the method's own
+    parameters and take precedence; those of other methods are ignored.
     """
 
     dims: int | None
@@ -245,28 +211,28 @@ class MethodOptions:
     settings: Mapping[str, Setting] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: Asked, scale: float, dims: int | None = None) -> Self:
-        """Take what an index or an evaluation is asked for; `dims`, if it does not say it."""
+    def of(cls, request: MethodRequest, scale: float, dims: int | None = None) -> Self:
+        """Take the options of an index or an evaluation; `dims` is used if they have none."""
         return cls(
-            dims=asked.dims or dims,
-            alpha=asked.alpha,
-            neighbours=asked.neighbours,
-            seed=asked.seed,
+            dims=request.dims or dims,
+            alpha=request.alpha,
+            neighbours=request.neighbours,
+            seed=request.seed,
             scale=scale,
-            graph=asked.graph,
-            radius=asked.radius,
-            edge_weights=asked.edge_weights,
-            settings=asked.settings,
+            graph=request.graph,
+            radius=request.radius,
+            edge_weights=request.edge_weights,
+            settings=request.settings,
         )
 
 
 def make_method(name: str, options: MethodOptions, n_documents: int) -> DocumentTransformer:
-    """Return the estimator of a method, for so many documents.
+    """Return the estimator of a method for a number of documents.
 
-    A method that can choose its α does, if none is asked for; others keep their own.
+    Without an α, methods that can choose one do; others keep their default.
     """
     method = CATALOGUE[name]
-    wanted: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "n_components": options.dims or method.usual_dimensions(n_documents),
         "alpha": options.alpha if options.alpha is not None else "auto",
         "n_neighbors": options.neighbours,
@@ -279,4 +245,4 @@ def make_method(name: str, options: MethodOptions, n_documents: int) -> Document
     known = set(method.parameters)
     if options.alpha is None and "alpha" not in method.chooses:
         known.discard("alpha")
-    return method.load()(**{each: value for each, value in wanted.items() if each in known})
+    return method.load()(**{key: value for key, value in parameters.items() if key in known})

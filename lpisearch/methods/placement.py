@@ -1,48 +1,9 @@
-"""Out-of-sample placement in NumPy alone.
+"""Out-of-sample placement: the rules of embeddings, in NumPy alone.
 
-A rule is a function `fold(arrays, rows)`: `arrays` is what `Embedding.placement_arrays` gave,
-perhaps read from disk, and `rows` are documents weighted and at unit length. It returns a place
-for each row (rows x dimensions), as the estimator's `transform` does; a row without an entry has
-a place of zeros. Scaling comes afterwards, as for a linear map.
-
-The module of a rule imports NumPy alone, and only when the rule is asked for: a query waits for
-it.
-
-The terms of the factors stay; EM finds the shares P(z|d) of each document by itself, from equal
-shares. The likelihood is concave in them, so that there is one best value, whatever the start.
-EM alone takes hundreds of steps; leaps along its way make it several times faster.
-
-Documents are rows. `arrays` holds
-
-- `terms` (terms x factors): P(w|z)^β,
-- `prior` (factors): P(z)^(1 - β),
-- `beta` (one number): the exponent β, 1 where EM is not tempered.
-
-The factors stay; each document x (a row) gets the parts v ≥ 0 with the least |x - U v|², found
-by coordinate descent from zero. The problem is convex, with one solution where UᵀU is positive
-definite. c times a document has c times its parts: the weight of a document changes its length
-only, not its direction.
-
-`arrays` holds
-
-- `factors` (terms x factors): U,
-- `gram` (factors x factors): UᵀU, in double precision.
-
-An eigenvector of W y = λ D y has at each fitted document i the value
-
-    y_i = (1 / λ) Σⱼ W_ij y_j / Σⱼ W_ij.
-
-A new document gets its place by the same equation, from the fitted documents that it would name
-as neighbours, with the weights that those edges would have (the Nyström step of Bengio et al.,
-2004). A document in the direction of a fitted one takes that one's place.
-
-With k(x) the kernels of a document with the fitted ones (or with the landmarks among them) and C
-the coefficients (fitted documents x dimensions), the place of x is k(x) C. The kernels are
-functions of the cosine.
-
-Rules that compare with fitted documents keep these as three arrays: `lists` (where the list of
-each term begins, and the end), `members` (the documents of each list) and `weights` (theirs, in
-documents of unit length). NumPy alone is needed: a query waits for it.
+A rule is a function of `arrays`, which `Embedding.placement_arrays` returned (perhaps read from
+disk), and of `rows`, weighted documents at unit length. It returns rows x dimensions, as the
+`transform` of the estimator does; a row without an entry has a place of zeros. A query waits for
+this module, so it does not import SciPy.
 """
 
 from __future__ import annotations
@@ -72,84 +33,79 @@ PLACEMENTS: Mapping[str, str] = {
 
 
 def placement_rule(name: str) -> Rule:
-    """Import the rule of that name.
-
-    Raises
-    ------
-    KeyError
-        If there is none.
-    """
+    """Return the rule of that name, or raise KeyError."""
     module, function = PLACEMENTS[name].split(":")
     return cast("Rule", getattr(import_module(module), function))
 
 
-# A document is done when no share moves by more than this in a step, or after so many leaps
-# of three steps.
+# A document is done when no share moves by more than this in a step, or after MAX_LEAPS leaps of
+# three steps.
 TOLERANCE = 3e-7
 MAX_LEAPS = 400
-# Numbers in the table of a block: what fits into the cache is several times faster.
+# Size of the table of a block that fits into the cache: several times faster.
 BLOCK = 500_000
 
 
 class _Block(NamedTuple):
-    """Documents of like length: P(w|z)^β and the weight of each entry.
-
-    `table` is documents x entries x factors, `weights` documents x entries.
-    """
+    """Documents of similar length: P(w|z)^β (documents x entries x factors), and weights."""
 
     table: Floats
     weights: Floats
 
 
 def fold_plsi(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
-    """Give the shares of the factors in each document; zeros where it has no known term."""
+    """Return P(z|d) of each document: EM from equal shares with fixed factors; zeros if empty.
+
+    `arrays` has `terms` (terms x factors), P(w|z)^β; `prior`, P(z)^(1 - β); and `beta`, 1 if EM is
+    not tempered. The likelihood is concave in the shares, so there is one best value. EM alone
+    takes hundreds of steps; leaps along its path make it several times faster.
+    """
     terms, prior, beta = arrays["terms"], arrays["prior"], arrays["beta"].item()
     shares = np.zeros((len(rows), terms.shape[1]), dtype=terms.dtype)
     for chosen, width in _blocks(np.diff(rows.indptr), terms.shape[1]):
-        places = rows.indptr[chosen][:, np.newaxis] + np.arange(width)
-        inside = places < rows.indptr[chosen + 1][:, np.newaxis]
-        places = np.where(inside, places, 0)
-        weights = np.where(inside, rows.data[places], 0).astype(terms.dtype)
-        shares[chosen] = _mixed(_Block(terms[rows.indices[places]], weights), prior, beta)
+        entries = rows.indptr[chosen][:, np.newaxis] + np.arange(width)
+        inside = entries < rows.indptr[chosen + 1][:, np.newaxis]
+        entries = np.where(inside, entries, 0)
+        weights = np.where(inside, rows.data[entries], 0).astype(terms.dtype)
+        shares[chosen] = _mixed(_Block(terms[rows.indices[entries]], weights), prior, beta)
     return shares
 
 
 def _mixed(block: _Block, prior: Floats, beta: float) -> Floats:
-    """Run EM on a block of documents, leaving out those that are done.
+    """Run EM on a block of documents, dropping those that are done.
 
-    After every two steps, each document leaps to where they lead; where that is less likely than
-    where it stood, the leap is left out. So the likelihood never falls.
+    After every two steps, each document leaps in their direction, unless that is less likely: the
+    likelihood never falls.
     """
     n_documents, _, n_factors = block.table.shape
-    found = np.zeros((n_documents, n_factors), dtype=block.table.dtype)
-    shares = np.full_like(found, 1 / n_factors)
-    left, done = np.arange(n_documents), np.zeros(n_documents, dtype=bool)
+    result = np.zeros((n_documents, n_factors), dtype=block.table.dtype)
+    shares = np.full_like(result, 1 / n_factors)
+    active, done = np.arange(n_documents), np.zeros(n_documents, dtype=bool)
     for _ in range(MAX_LEAPS):
         first, _ = _step(block, shares, prior, beta)
         second, likelihoods = _step(block, first, prior, beta)
         still = np.abs(second - first).max(axis=1) <= TOLERANCE
-        # A document keeps what it had when it was done, so that it does not matter how long
-        # those beside it take.
+        # The result of a document is fixed once it is done, so it does not depend on others.
         ended = still & ~done
-        found[left[ended]] = second[ended]
+        result[active[ended]] = second[ended]
         done |= still
         if done.all():
-            return found
+            return result
         beyond, reached = _step(block, _leap(shares, first, second), prior, beta)
         shares = np.where((reached >= likelihoods)[:, np.newaxis], beyond, second)
         # Copying the table pays when it gets much smaller.
-        if 2 * np.count_nonzero(done) > len(left):
+        if 2 * np.count_nonzero(done) > len(active):
             rest = ~done
             block = _Block(block.table[rest], block.weights[rest])
-            left, shares, done = left[rest], shares[rest], done[rest]
-    found[left[~done]] = shares[~done]
-    return found
+            active, shares, done = active[rest], shares[rest], done[rest]
+    result[active[~done]] = shares[~done]
+    return result
 
 
 def _step(block: _Block, shares: Floats, prior: Floats, beta: float) -> tuple[Floats, Floats]:
-    """Give the shares after one step of EM, and the log-likelihoods of those before it."""
+    """Return the shares after one step of EM, and the log-likelihoods before it."""
     tempered = shares if beta == 1 else shares**beta * prior
-    with np.errstate(invalid="ignore"):  # NumPy says so now and then of numbers that are all sound
+    with np.errstate(invalid="ignore"):  # NumPy sometimes warns about valid numbers
         densities = np.matmul(block.table, tempered[:, :, np.newaxis])[:, :, 0]
     known = densities > 0
     ratios = np.divide(block.weights, densities, out=np.zeros_like(densities), where=known)
@@ -161,9 +117,9 @@ def _step(block: _Block, shares: Floats, prior: Floats, beta: float) -> tuple[Fl
 
 
 def _leap(shares: Floats, first: Floats, second: Floats) -> Floats:
-    """Follow the curve through three points as far as SQUAREM does (Varadhan, Roland, 2008).
+    """Extrapolate three points as SQUAREM does (Varadhan, Roland, 2008).
 
-    A share falls to a hundredth at most: one that is 0 would stay so.
+    A share falls to a hundredth at most, because a share of 0 would stay 0.
     """
     move, bend = first - shares, second - 2 * first + shares
     squares = np.square(move).sum(axis=1, keepdims=True)
@@ -181,10 +137,10 @@ def _mixtures(counts: Floats) -> Floats:
 
 
 def _blocks(lengths: NDArray[Any], n_factors: int) -> Iterator[tuple[NDArray[Any], int]]:
-    """Give blocks of documents with the width they are filled up to.
+    """Yield blocks of documents, each with the width to which they are padded.
 
-    The width follows from the length of a document alone (four widths to each doubling), so
-    that the bits of its shares do not depend on the documents beside it.
+    The width depends on the length of a document alone (four widths per doubling), so the bits of
+    its shares do not depend on other documents.
     """
     filled = np.flatnonzero(lengths)
     unit = 2 ** np.maximum(np.floor(np.log2(np.maximum(lengths[filled], 1))) - 2, 0)
@@ -196,16 +152,21 @@ def _blocks(lengths: NDArray[Any], n_factors: int) -> Iterator[tuple[NDArray[Any
             yield same[start : start + size], int(width)
 
 
-# A document is done when a sweep moves no part by more than this share of the largest xᵀu, or
-# after so many sweeps.
+# A document is done when a sweep moves no part by more than this share of the largest xᵀu, or after
+# MAX_SWEEPS sweeps.
 NMF_TOLERANCE = 1e-9
 MAX_SWEEPS = 2000
-# Columns that are swept together: what fits into the cache is several times faster.
+# Columns to sweep together so that they fit into the cache: several times faster.
 COLUMNS = 2048
 
 
 def fold_nmf(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
-    """Give the parts of the factors in each document; zeros where it has no known term."""
+    """Return the parts v ≥ 0 with the least |x - U v|² of each document; zeros if it is empty.
+
+    `arrays` has `factors` (terms x factors), U, and `gram`, UᵀU in double precision. The problem is
+    convex, with one solution if UᵀU is positive definite; coordinate descent starts from zero.
+    Scaling a document scales its parts.
+    """
     factors, gram = arrays["factors"], np.asarray(arrays["gram"], dtype=np.float64)
     targets = rows.product(factors).astype(np.float64)
     largest = targets.max(axis=1, initial=0, keepdims=True)
@@ -215,10 +176,10 @@ def fold_nmf(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
 
 
 def least_squares_parts(gram: Floats, targets: Floats) -> Floats:
-    """Minimise vᵀ G v - 2 vᵀ t over v ≥ 0, for each column t, up to `TOLERANCE`."""
-    found = np.zeros_like(targets)
-    left = np.flatnonzero(targets.any(axis=0))
-    targets = targets[:, left]
+    """Minimise vᵀ G v - 2 vᵀ t over v ≥ 0 for each column t."""
+    result = np.zeros_like(targets)
+    active = np.flatnonzero(targets.any(axis=0))
+    targets = targets[:, active]
     parts = np.zeros_like(targets)
     for _ in range(MAX_SWEEPS):
         before = parts.copy()
@@ -226,19 +187,16 @@ def least_squares_parts(gram: Floats, targets: Floats) -> Floats:
         moving = np.abs(parts - before).max(axis=0, initial=0) > NMF_TOLERANCE
         if moving.all():
             continue
-        found[:, left[~moving]] = parts[:, ~moving]
-        left, targets, parts = left[moving], targets[:, moving], parts[:, moving]
-        if not len(left):
+        result[:, active[~moving]] = parts[:, ~moving]
+        active, targets, parts = active[moving], targets[:, moving], parts[:, moving]
+        if not len(active):
             break
-    found[:, left] = parts
-    return found
+    result[:, active] = parts
+    return result
 
 
 def sweep(gram: Floats, targets: Floats, parts: Floats) -> None:
-    """Improve the parts in place, one factor after the other (HALS).
-
-    Documents are columns here, so that the parts of one factor lie together.
-    """
+    """Improve the parts in place, one factor after the other (HALS); documents are columns here."""
     for start in range(0, parts.shape[1], COLUMNS):
         target, part = (block[:, start : start + COLUMNS] for block in (targets, parts))
         part = np.ascontiguousarray(part)
@@ -250,43 +208,41 @@ def sweep(gram: Floats, targets: Floats, parts: Floats) -> None:
         parts[:, start : start + COLUMNS] = part
 
 
-# Two documents whose cosine is nearer to 1 than this are the same; rounding is far below it.
+# Documents with a cosine within this of 1 are the same; rounding is far below it.
 SAME = 1e-6
 
 
 def fold_nystrom(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
-    """Place rows of unit length.
+    """Place documents by a Nyström step (Bengio et al., 2004).
 
-    Parameters
-    ----------
-    arrays
-        `places` (fitted documents x dimensions), `eigenvalues`, the fitted documents as
-        `lists`, `members` and `weights`, and how edges are made: `edge_weights` (a name),
-        `edge_limits` (how many neighbours at most, the cosine that they must exceed, and the
-        heat scale).
-    rows
-        Documents.
+    An eigenvector of W y = λ D y has y_i = (1 / λ) Σⱼ W_ij y_j / Σⱼ W_ij at each fitted document. A
+    new document is placed by the same equation, from its neighbours among the fitted documents. One
+    in the direction of a fitted document gets the same place.
+
+    `arrays` has `places` (fitted documents x dimensions), `eigenvalues`, the fitted documents as
+    `InvertedRows`, `edge_weights` (a name) and `edge_limits` (largest number of neighbours, the
+    cosine that they must exceed, and the heat scale).
     """
-    places = np.asarray(arrays["places"])
-    fitted = InvertedRows.of_arrays(arrays, len(places))
-    found = np.zeros((len(rows), places.shape[1]), places.dtype)
-    for place, (terms, weights) in zip(found, rows, strict=True):
+    fitted_places = np.asarray(arrays["places"])
+    fitted = InvertedRows.of_arrays(arrays, len(fitted_places))
+    places = np.zeros((len(rows), fitted_places.shape[1]), fitted_places.dtype)
+    for place, (terms, weights) in zip(places, rows, strict=True):
         cosines = fitted.cosines(terms, weights)
         nearest = int(np.argmax(cosines))
         if cosines[nearest] > 1 - SAME:
-            place[:] = places[nearest]
+            place[:] = fitted_places[nearest]
             continue
         near, edges = _edges(cosines, arrays)
         total = edges.sum()
         if total > 0:
-            place[:] = edges @ places[near] / (total * arrays["eigenvalues"])
-    return found
+            place[:] = edges @ fitted_places[near] / (total * arrays["eigenvalues"])
+    return places
 
 
 def _edges(
     cosines: NDArray[np.float64], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the fitted documents that a new one names, and the weight of each edge."""
+    """Return the fitted neighbours of a new document, and the weight of each edge."""
     most, least, heat_scale = arrays["edge_limits"].tolist()
     near = np.flatnonzero(cosines > least)
     if len(near) > most:
@@ -305,25 +261,20 @@ KERNELS = ("linear", "rbf", "poly")
 
 
 def fold_kernel(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
-    """Place rows of unit length.
+    """Place documents at k(x) C, with k(x) the kernels of a document with the fitted ones.
 
-    Parameters
-    ----------
-    arrays
-        `coefficients` (fitted documents x dimensions), the fitted documents as `lists`,
-        `members` and `weights`, `kernel` (a name), and `kernel_numbers` (γ, c₀ and the degree).
-    rows
-        Documents; one without a term has a place of zeros.
+    `arrays` has the `coefficients` C (fitted documents or landmarks x dimensions), those documents
+    as `InvertedRows`, `kernel` (a name), and `kernel_numbers` (γ, c₀ and the degree).
     """
     coefficients = np.asarray(arrays["coefficients"])
     fitted = InvertedRows.of_arrays(arrays, len(coefficients))
     name, numbers = str(arrays["kernel"][0]), arrays["kernel_numbers"].tolist()
-    found = np.zeros((len(rows), coefficients.shape[1]), coefficients.dtype)
-    for place, (terms, weights) in zip(found, rows, strict=True):
+    places = np.zeros((len(rows), coefficients.shape[1]), coefficients.dtype)
+    for place, (terms, weights) in zip(places, rows, strict=True):
         if weights.any():
             values = kernel(fitted.cosines(terms, weights), name, *numbers)
             np.matmul(values.astype(coefficients.dtype), coefficients, out=place)
-    return found
+    return places
 
 
 def kernel(cosines: Any, name: str, gamma: float, constant: float, degree: float) -> Any:
@@ -339,13 +290,17 @@ def kernel(cosines: Any, name: str, gamma: float, constant: float, degree: float
     return np.exp(-gamma * (2 - 2 * cosines))
 
 
-# So many entries of lists are added up at once; more, list by list.
+# Up to so many entries are added at once; more, list by list.
 MOST_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InvertedRows:
-    """Documents as lists, one for each term."""
+    """An inverted index of fitted documents.
+
+    `lists` has the bounds of the list of each term, `members` the documents of each list, and
+    `weights` their weights in documents of unit length.
+    """
 
     lists: Integers
     members: Integers
@@ -354,7 +309,7 @@ class InvertedRows:
 
     @classmethod
     def of_rows(cls, rows: SparseRows) -> InvertedRows:
-        """Turn rows into lists; the documents of a list ascend."""
+        """Invert rows; the documents of each list ascend."""
         order = np.argsort(rows.indices, kind="stable")
         lists = np.concatenate([[0], np.cumsum(np.bincount(rows.indices, minlength=rows.n_terms))])
         members = rows.row_numbers[order].astype(np.int32)
@@ -362,7 +317,7 @@ class InvertedRows:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_documents: int) -> InvertedRows:
-        """Take what `arrays` gave, perhaps read from disk."""
+        """Take the arrays of `arrays`, perhaps read from disk."""
         lists, members, weights = (np.asarray(arrays[name]) for name in _NAMES)
         return cls(lists, members, weights, n_documents)
 
@@ -371,27 +326,27 @@ class InvertedRows:
         return dict(zip(_NAMES, (self.lists, self.members, self.weights), strict=True))
 
     def cosines(self, terms: Integers, weights: Floats) -> NDArray[np.float64]:
-        """Return the cosine of one document of unit length with each of these.
+        """Return the cosine of a document of unit length with each of these.
 
-        Summed in double precision: an equal document is told from a very near one.
+        Double precision distinguishes an equal document from a very near one.
         """
         starts = self.lists[terms]
         sizes = self.lists[terms + 1] - starts
         if sizes.sum() <= MOST_ENTRIES:
             return self._added(starts, sizes, weights)
-        found = np.zeros(self.n_documents)  # the same, a list at a time
+        cosines = np.zeros(self.n_documents)  # the same, a list at a time
         for start, size, weight in zip(starts.tolist(), sizes.tolist(), weights, strict=True):
             members = self.members[start : start + size]
-            found[members] += np.float64(weight) * self.weights[start : start + size]
-        return found
+            cosines[members] += np.float64(weight) * self.weights[start : start + size]
+        return cosines
 
     def _added(self, starts: Integers, sizes: Integers, weights: Floats) -> NDArray[np.float64]:
-        """Add up some lists, each times its weight, all at once."""
+        """Add some lists, each times its weight, all at once."""
         before = np.cumsum(sizes) - sizes
         at = np.repeat(starts - before, sizes) + np.arange(sizes.sum())
         parts = np.repeat(weights.astype(np.float64), sizes) * self.weights[at]
-        found = np.bincount(self.members[at], parts, minlength=self.n_documents)
-        return found.astype(np.float64, copy=False)  # of no entry at all it counts in integers
+        cosines = np.bincount(self.members[at], parts, minlength=self.n_documents)
+        return cosines.astype(np.float64, copy=False)  # without entries, bincount gives integers
 
 
 _NAMES = ("lists", "members", "weights")
