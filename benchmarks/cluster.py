@@ -141,7 +141,7 @@ def compare(found: dict[str, str], expected: dict[str, str]) -> None:
 
 def table(threads: list[Build], processes: list[Build], workers: int) -> str:
     """Return what was measured as Markdown."""
-    rows = [("by the clock, s", "wall"), ("processor of all processes, s", "processor")]
+    rows = [("wall time, s", "wall"), ("CPU time of all processes, s", "processor")]
     lines = [
         f"| {threads[0].report['documents']:,} documents | threads | {workers} processes | ratio |"
     ]
@@ -153,17 +153,17 @@ def table(threads: list[Build], processes: list[Build], workers: int) -> str:
         lines.append(f"| {title} | {middle[0]:.1f} | {middle[1]:.1f} | {ratio:.2f} |")
     peaks = [max(each.report["peak_mb"] for each in some) for some in (threads, processes)]
     lines.append(
-        f"| most memory of this process, MB | {peaks[0]:,.0f} | {peaks[1]:,.0f} | "
+        f"| peak memory of this process, MB | {peaks[0]:,.0f} | {peaks[1]:,.0f} | "
         f"{peaks[1] / peaks[0]:.2f} |"
     )
-    lines += ["", "All arrays of both indexes are the same to the bit.", ""]
+    lines += ["", "All arrays of both indexes are bit-identical.", ""]
     return "\n".join(lines + _wire(processes[-1], threads[-1]))
 
 
 def _wire(build: Build, beside: Build) -> list[str]:
     """Return the bytes of each step."""
     columns = "parts | sent, MB | shared, MB | received, MB"
-    lines = [f"| step | processor, s: threads | processes | {columns} |"]
+    lines = [f"| step | CPU s: threads | processes | {columns} |"]
     lines.append("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
     total = np.zeros(3)
     one, other = (each.report["processor_seconds"] for each in (beside, build))
@@ -178,7 +178,7 @@ def _wire(build: Build, beside: Build) -> list[str]:
     lines.append("| together | | | | " + " | ".join(f"{size:,.2f}" for size in total) + " |")
     if build.carried is not None:
         said = f"The network of the machine carried {build.carried / 1e6:,.1f} MB in all"
-        lines += ["", f"{said}: what goes by the scheduler passes twice, and is enciphered."]
+        lines += ["", f"{said}: messages through the scheduler pass twice, encrypted."]
     return lines
 
 

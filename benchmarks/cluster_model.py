@@ -282,8 +282,8 @@ def compared(cases: Sequence[Case], model: Model) -> tuple[list[str], float]:
     for case in cases:
         of_workers, of_driver = sum(case.worker_seconds.values()), sum(case.driver_seconds.values())
         rows = [
-            ("workers, processor s", model.worker_seconds(case), of_workers),
-            ("driver, processor s", model.driver_seconds(case), of_driver),
+            ("workers, CPU s", model.worker_seconds(case), of_workers),
+            ("driver, CPU s", model.driver_seconds(case), of_driver),
             ("driver, MB", model.driver_megabytes(case), case.peak_mb),
             ("results, MB", sum(received(case).values()) / 1e6, _sum(case.received) / 1e6),
         ]
@@ -311,8 +311,8 @@ def predicted(model: Model, largest: Case, options: argparse.Namespace) -> list[
     rows: list[tuple[str, Callable[[Case], str]]] = [
         ("words", lambda case: f"{case.words / 1e9:,.1f} G"),
         ("entries", lambda case: f"{case.entries / 1e9:,.1f} G"),
-        ("different words", lambda case: f"{case.terms / 1e6:,.1f} M"),
-        ("– of which are kept", lambda case: f"{min(case.terms, MOST_TERMS) / 1e6:,.1f} M"),
+        ("vocabulary", lambda case: f"{case.terms / 1e6:,.1f} M"),
+        ("– of which used", lambda case: f"{min(case.terms, MOST_TERMS) / 1e6:,.1f} M"),
         ("files of the build, GB", lambda case: f"{_files(case):,.0f}"),
         ("workers, hours of one core", lambda case: f"{model.worker_seconds(case) / 3600:,.1f}"),
         ("driver, hours of one core", lambda case: f"{model.driver_seconds(case) / 3600:,.2f}"),
@@ -320,7 +320,7 @@ def predicted(model: Model, largest: Case, options: argparse.Namespace) -> list[
         ("a worker, GB of memory", lambda case: f"{_worker_gigabytes(case):,.1f}"),
         ("results to the driver, GB", lambda case: f"{sum(received(case).values()) / 1e9:,.1f}"),
         ("shared arrays, MB a worker", lambda case: f"{shared(case) / 1e6:,.0f}"),
-        ("hours by the clock", lambda case: f"{_hours(model, case, options.workers, rate):,.2f}"),
+        ("wall time, hours", lambda case: f"{_hours(model, case, options.workers, rate):,.2f}"),
         ("– of which the driver", lambda case: f"{model.driver_seconds(case) / 3600:,.2f}"),
         ("cost", lambda case: f"{_cost(model, case, options):,.1f}"),
     ]
@@ -369,9 +369,9 @@ def main() -> None:
     cases = read_cases()
     model = Model.fitted([case for case in cases if case.documents in _FITTED])
     lines, worst = compared(cases, model)
-    said = f"Largest difference of what was not fitted: {worst:.0%}."
+    said = f"Largest difference of a value that was not fitted: {worst:.0%}."
     given = (
-        f"{options.workers} cores that work and one that drives, {options.gigabits:g} Gbit/s, "
+        f"{options.workers} worker cores and one for the driver, {options.gigabits:g} Gbit/s, "
         f"{options.price:g} for an hour of a core, {_DIMS} dimensions:"
     )
     text = "\n".join([*lines, "", said, "", given, "", *predicted(model, cases[-1], options)])

@@ -232,7 +232,7 @@ def beside_peers(
             PAGE.say(f"- {name}: not installed")
             continue
         PAGE.say(
-            f"- {name}: {taken.seconds:.1f} s, {taken.cpu:.1f} s of the processor; ingest takes "
+            f"- {name}: {taken.seconds:.1f} s, {taken.cpu:.1f} s of CPU time; ingest takes "
             f"{seconds['ingest'] / taken.cpu:.2f} times that"
         )
     if "svd" in peers:
@@ -240,7 +240,7 @@ def beside_peers(
         mapped = sum(seconds.get(f"index: {stage}", 0) for stage in MAP_STAGES)
         PAGE.say(
             f"- TruncatedSVD of the same matrix, {dims} dimensions: {taken.seconds:.1f} s, "
-            f"{taken.cpu:.1f} s of the processor; linking, projecting and placing take "
+            f"{taken.cpu:.1f} s of CPU time; neighbours, model and embedding take "
             f"{mapped / taken.cpu:.2f} times that"
         )
 
