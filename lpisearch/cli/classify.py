@@ -46,8 +46,7 @@ def classify(
         ),
     ] = False,
     undo: Annotated[
-        bool,
-        typer.Option("--undo", help="Remove predicted labels.", rich_help_panel=_LIBRARY),
+        bool, typer.Option("--undo", help="Remove predicted labels.", rich_help_panel=_LIBRARY)
     ] = False,
     labelled: Annotated[
         bool,
@@ -92,15 +91,15 @@ def classify(
         return
     if not what:
         raise typer.BadParameter("give a text or a file to classify", param_hint="TEXT|FILE")
-    found = list(library.classify_each(what, options))
+    results = list(library.classify_each(what, options))
     if json:
-        print_json(found)
-    elif len(found) == 1:
-        _render_one(found[0], options.confidence)
+        print_json(results)
+    elif len(results) == 1:
+        _render_one(results[0], options.confidence)
     else:
-        _render_many(found)
-    if found and all(each.failed for each in found):
-        _report_failure(found)
+        _render_many(results)
+    if results and all(result.failed for result in results):
+        _report_failure(results)
         raise typer.Exit(1)
 
 
@@ -123,17 +122,17 @@ def _render_written(report: PredictionReport, *, labelled: bool) -> None:
     note(f"{'; '.join(counts)}.")
 
 
-def _render_one(found: Classification, confidence: float) -> None:
-    if found.failed:
+def _render_one(result: Classification, confidence: float) -> None:
+    if result.failed:
         return
-    if found.note:
-        note(f"No label: {found.note}.")
+    if result.note:
+        note(f"No label: {result.note}.")
     else:
-        rows = [(each.label, _percent(each.share)) for each in found.labels]
+        rows = [(one.label, _percent(one.share)) for one in result.labels]
         print_table(("label", "probability"), rows)
-        if len(found.decided) > 1:
-            note(f"Labels: {', '.join(found.decided)}.")
-    if found.none_of_these:
+        if len(result.decided) > 1:
+            note(f"Labels: {', '.join(result.decided)}.")
+    if result.none_of_these:
         note(f"None of these: no label reached {_percent(confidence)}.")
 
 
@@ -145,18 +144,18 @@ def _report_failure(classified: list[Classification]) -> None:
     note(Message(f"Error: {them}{first.input}: ", first.note, following))
 
 
-def _render_many(found: list[Classification]) -> None:
+def _render_many(results: list[Classification]) -> None:
     rows = []
-    for each in found:
-        label, share, others = "", "", each.labels[:_SHOWN_OTHERS]
-        if each.none_of_these:
+    for result in results:
+        label, share, others = "", "", result.labels[:_SHOWN_OTHERS]
+        if result.none_of_these:
             label = NONE_OF_THESE
         elif others:
-            taken, others = others[: len(each.decided)], others[len(each.decided) :]
+            taken, others = others[: len(result.decided)], others[len(result.decided) :]
             label = ", ".join(one.label for one in taken)
             share = ", ".join(_percent(one.share) for one in taken)
         beside = ", ".join(f"{other.label} {_percent(other.share)}" for other in others)
-        rows.append((each.input, label, share, beside, each.note))
+        rows.append((result.input, label, share, beside, result.note))
     print_table(("input", "label", "probability", "other labels", "note"), rows)
 
 

@@ -257,10 +257,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "evaluate retrieval": (
-        (
-            "Compare all ranking modes",
-            "evaluate retrieval --queries q.tsv --qrels q.qrels",
-        ),
+        ("Compare all ranking modes", "evaluate retrieval --queries q.tsv --qrels q.qrels"),
     ),
     "evaluate sweep": (
         (

@@ -85,13 +85,14 @@ def vector(
     json: Json = False,
 ) -> None:
     """Print the vector of a query in pgvector syntax."""
-    found = [
-        round(float(each), 7) for each in context.obj.library.vector(" ".join(text), index=index)
+    numbers = [
+        round(float(number), 7)
+        for number in context.obj.library.vector(" ".join(text), index=index)
     ]
     if json:
-        print_json({"vector": found})
+        print_json({"vector": numbers})
     else:
-        say(f"[{','.join(map(str, found))}]")
+        say(f"[{','.join(map(str, numbers))}]")
 
 
 @app.command(cls=VerbCommand)
@@ -112,44 +113,44 @@ def retokenise(
 
 def status(context: typer.Context, json: Json = False) -> None:
     """Show the contents and state of the library."""
-    found = context.obj.library.status()
+    facts = context.obj.library.status()
     if json:
-        print_json(found)
+        print_json(facts)
         return
     pairs: list[tuple[str, object]] = [
-        ("library", found["library"]),
-        ("documents", found["documents"]),
-        ("sources", found["sources"]),
-        ("labels", len(found["labels"])),
-        ("splits", ", ".join(f"{name} {n:,}" for name, n in found["splits"].items()) or "none"),
-        ("language", found["language"] or "not set"),
-        ("size", size(found["size_bytes"])),
+        ("library", facts["library"]),
+        ("documents", facts["documents"]),
+        ("sources", facts["sources"]),
+        ("labels", len(facts["labels"])),
+        ("splits", ", ".join(f"{name} {n:,}" for name, n in facts["splits"].items()) or "none"),
+        ("language", facts["language"] or "not set"),
+        ("size", size(facts["size_bytes"])),
     ]
-    if found["unfinished"]:
-        pairs.append(("unfinished", f"{len(found['unfinished'])} files; ingest them again"))
+    if facts["unfinished"]:
+        pairs.append(("unfinished", f"{len(facts['unfinished'])} files; ingest them again"))
     print_pairs(pairs)
-    if found["indexes"]:
+    if facts["indexes"]:
         say()
         columns = ("index", "method", "dims", "documents", "state", "classifier")
-        print_table(columns, _index_rows(found))
-    for index in found["indexes"]:
+        print_table(columns, _index_rows(facts))
+    for index in facts["indexes"]:
         if "calibration" in index:
             say(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
         if index["note"]:
             note(index["note"])
-    if not found["indexes"] and found["documents"]:
+    if not facts["indexes"] and facts["documents"]:
         note("No index yet. Next: lpisearch index")
-    predicted = found["predicted"]
-    if found["labels"] or predicted:
-        names = dict.fromkeys((*found["labels"], *predicted))
-        rows = [(name, found["labels"].get(name, 0), predicted.get(name, "")) for name in names]
+    predicted = facts["predicted"]
+    if facts["labels"] or predicted:
+        names = dict.fromkeys((*facts["labels"], *predicted))
+        rows = [(name, facts["labels"].get(name, 0), predicted.get(name, "")) for name in names]
         say()
         heads = ("label", "documents", "predicted")
         shown = len(heads) if predicted else 2
         print_table(heads[:shown], [row[:shown] for row in rows])
 
 
-def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
+def _index_rows(facts: dict[str, Any]) -> list[tuple[object, ...]]:
     return [
         (
             index["name"],
@@ -159,7 +160,7 @@ def _index_rows(found: dict[str, Any]) -> list[tuple[object, ...]]:
             index["state"],
             _classifier(index.get("classifier")),
         )
-        for index in found["indexes"]
+        for index in facts["indexes"]
     ]
 
 

@@ -89,32 +89,30 @@ def show(
     document: Annotated[
         str,
         typer.Argument(
-            metavar="DOCUMENT",
-            help="Document id or file path.",
-            autocompletion=typed.documents,
+            metavar="DOCUMENT", help="Document id or file path.", autocompletion=typed.documents
         ),
     ],
     json: Json = False,
 ) -> None:
     """Show one document."""
     library = context.obj.library
-    found = library.document(document)
+    shown = library.document(document)
     if json:
-        print_json(found)
+        print_json(shown)
         return
     pairs = [
-        ("id", found.id or ""),
-        ("title", found.title),
-        ("labels", ", ".join(found.labels)),
+        ("id", shown.id or ""),
+        ("title", shown.title),
+        ("labels", ", ".join(shown.labels)),
         ("predicted", predicted_labels(library.predicted(document))),
-        ("split", found.split),
-        ("date", found.date),
-        ("path", found.path),
-        ("sections", section_counts(found)),
-        *found.metadata.items(),
+        ("split", shown.split),
+        ("date", shown.date),
+        ("path", shown.path),
+        ("sections", section_counts(shown)),
+        *shown.metadata.items(),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
-    print_prose(f"\n{found.text}")
+    print_prose(f"\n{shown.text}")
 
 
 @app.command(cls=VerbCommand)
@@ -123,9 +121,7 @@ def delete(
     documents: Annotated[
         list[str],
         typer.Argument(
-            metavar="DOCUMENT",
-            help="Document ids or file paths.",
-            autocompletion=typed.documents,
+            metavar="DOCUMENT", help="Document ids or file paths.", autocompletion=typed.documents
         ),
     ],
     json: Json = False,

@@ -69,10 +69,7 @@ def _judged(options: RetrievalOptions) -> RetrievalOptions:
 )
 @accepts()
 def similarity(
-    context: typer.Context,
-    wanted: SimilarityOptions,
-    options: EvaluateOptions,
-    output: Output,
+    context: typer.Context, wanted: SimilarityOptions, options: EvaluateOptions, output: Output
 ) -> None:
     """Rank all document pairs by cosine; report average precision for pairs on one topic."""
     library = context.obj.library

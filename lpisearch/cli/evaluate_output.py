@@ -51,13 +51,7 @@ class Output:
 
             check_folder(self.report, force=self.force)
 
-    def run(
-        self,
-        library: Library,
-        what: str,
-        *tables: str,
-        **arguments: Any,
-    ) -> None:
+    def run(self, library: Library, what: str, *tables: str, **arguments: Any) -> None:
         """Evaluate a library and print the report, of whose tables people see `tables`.
 
         Finished parts are stored until the report is printed; a terminal shows the current one.

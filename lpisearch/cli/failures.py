@@ -101,9 +101,9 @@ def _refused(error: BaseException) -> LpiSearchError | None:
     if isinstance(error, ValueError) and "embedded null" in str(error):
         return LpiSearchError("File names cannot contain a NUL byte.", "check the path")
     if isinstance(error, OSError):
-        place = f" at {os.fsdecode(error.filename)}" if error.filename else ""
+        location = f" at {os.fsdecode(error.filename)}" if error.filename else ""
         return LpiSearchError(
-            f"File error{place}: {system_reason(error)}. {_KEPT}.",
+            f"File error{location}: {system_reason(error)}. {_KEPT}.",
             f"free some space or check the permissions, {_AGAIN}",
         )
     return None

@@ -90,12 +90,8 @@ class HitOutput:
         return next((form for form, on in formats.items() if on), HitFormat.PLAIN)
 
 
-def print_answer(
-    answer: Answer,
-    form: HitFormat,
-    query: str = "",
-) -> bool:
-    """Print the hits of one query, and why they are near where that was asked; say if any are."""
+def print_answer(answer: Answer, form: HitFormat, query: str = "") -> bool:
+    """Print the results of one query, with explanations; return whether there are any."""
     for remark in answer.notes or (() if answer.hits else ("No results.",)):
         note(remark)
     if form is HitFormat.JSON:

@@ -35,10 +35,7 @@ Cell = TypeVar("Cell")
 _NARROWEST = 20
 OUTPUT = "Output"
 """The heading of the options of output."""
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON only.", rich_help_panel=OUTPUT),
-]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON only.", rich_help_panel=OUTPUT)]
 
 
 def print_json(value: Any) -> None:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from lpisearch.cli import options as typed
 from lpisearch.cli.commands import VerbCommand, VerbGroup, names_library
 from lpisearch.cli.output import Json, print_json, print_pairs, print_table, say
-
-if TYPE_CHECKING:
-    from lpisearch.location import Location
-
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -55,7 +51,7 @@ def path(context: typer.Context, json: Json = False) -> None:
     """Show the paths of the config files."""
     from lpisearch.config import file_beside, own_file
 
-    files = {"user": own_file(), "next to the library": file_beside(_library(context))}
+    files = {"user": own_file(), "next to the library": file_beside(context.obj.library.path)}
     if json:
         print_json([str(file) for file in files.values()])
         return
@@ -92,21 +88,16 @@ def unset(context: typer.Context, key: Annotated[str, _KEY], beside: Beside = Fa
     say(f"{key} is no longer set in {file}" if was_there else f"{key} is not set in {file}")
 
 
-def _library(context: typer.Context) -> Location:
-    found: Location = context.obj.library.path
-    return found
-
-
 def _file(context: typer.Context, *, beside: bool) -> Path:
     from lpisearch.config import file_beside, own_file
 
-    return file_beside(_library(context)) if beside else own_file()
+    return file_beside(context.obj.library.path) if beside else own_file()
 
 
 def _library_row(context: typer.Context) -> tuple[str, Any, str]:
     from lpisearch.config import default_library
 
-    standing, value = default_library(), _library(context)
+    standing, value = default_library(), context.obj.library.path
     if names_library(context):
         origin = "--db"
     elif os.environ.get("LPISEARCH_DB"):
@@ -128,17 +119,12 @@ def _rows(context: typer.Context) -> list[tuple[str, Any, str]]:
         if key == "library":
             continue
         if isinstance(known.default, list):
-            origins = "; ".join(one.origin for one in set_values)
-            rows.append((key, preferences.all_of(key), origins))
+            value, origins = preferences.all_of(key), [one.origin for one in set_values]
         else:
-            rows.append(
-                (key, set_values[-1].value if set_values else known.default, _last(set_values))
-            )
+            value = set_values[-1].value if set_values else known.default
+            origins = [one.origin for one in set_values[-1:]]
+        rows.append((key, value, "; ".join(origins)))
     return rows
-
-
-def _last(values: tuple[Any, ...]) -> str:
-    return values[-1].origin if values else ""
 
 
 def _written(value: Any) -> str:

@@ -95,14 +95,14 @@ def _render(report: TopicReport) -> None:
 
 
 def _row(topic: Topic) -> tuple[object, ...]:
-    typical = "; ".join(each.title or each.id for each in topic.documents)
-    labels = ", ".join(f"{each.label} {each.share:.0%}" for each in topic.labels[:_SHOWN_LABELS])
+    typical = "; ".join(one.title or one.id for one in topic.documents)
+    labels = ", ".join(f"{label.label} {label.share:.0%}" for label in topic.labels[:_SHOWN_LABELS])
     return topic.number, topic.size, ", ".join(topic.terms), typical, labels
 
 
 def _render_dimensions(report: DimensionReport, requested: int) -> None:
     columns = ("dimension", "λ", "words", "above", "below", "documents above", "documents below")
-    print_table(columns, [_dimension_row(each) for each in report.dimensions])
+    print_table(columns, [_dimension_row(dimension) for dimension in report.dimensions])
     if len(report.dimensions) < requested:
         note(f"Dimensions available: {len(report.dimensions):,}; requested: {requested:,}.")
 
@@ -120,8 +120,8 @@ def _dimension_row(dimension: Dimension) -> tuple[object, ...]:
 
 
 def _words(words: Sequence[DimensionWord]) -> str:
-    return ", ".join(f"{each.word} {each.weight:+.2g}" for each in words)
+    return ", ".join(f"{word.word} {word.weight:+.2g}" for word in words)
 
 
 def _titles(documents: Sequence[DimensionDocument]) -> str:
-    return "; ".join(each.title or each.id for each in documents)
+    return "; ".join(one.title or one.id for one in documents)
