@@ -147,13 +147,13 @@ def _is_sound(folder: Path) -> bool:
     return True
 
 
-def _is_known(placement: str) -> bool:
-    """Tell whether this version has an out-of-sample rule; NumPy is imported only to look."""
-    if not placement:
+def _is_known(placement: object) -> bool:
+    """Tell whether this version has a placement rule; NumPy is imported only to look."""
+    if placement == "":
         return True
     from lpisearch.methods.placement import PLACEMENTS
 
-    return placement in PLACEMENTS
+    return placement in [*PLACEMENTS]  # a list, as the value may be unhashable
 
 
 def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
@@ -202,8 +202,8 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 3  # the last that is known: of one shard of a library, and no longer read
-# Written is the first format that can say it: an earlier program can then read it.
+FORMAT = 3  # the newest known: of a part of a library, no longer supported
+# The oldest format that suffices is written, so that earlier versions can read it.
 _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
