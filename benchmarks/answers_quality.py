@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import arguments
 from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 from lpisearch.index.build import build_index
-from lpisearch.index.subspace import SubspaceIndex, place_arrays
+from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.options import IndexOptions, IngestOptions
@@ -85,7 +85,7 @@ def _line(library: Path, name: str) -> str:
 
 
 def _packed(index: SubspaceIndex, kind: type[np.signedinteger[Any]]) -> SubspaceIndex:
-    arrays = place_arrays(PackedRows.pack(index.vectors, kind))
+    arrays = vector_arrays(PackedRows.pack(index.vectors, kind))
     return SubspaceIndex(index.manifest, index.arrays | arrays)
 
 

@@ -53,7 +53,7 @@ MIXED_DEPTH = 1000
 WAYS = ("lexical", "semantic", "hybrid")
 FIXED_WEIGHTS = (0.5, 1.0, 2.0)
 GRID = tuple(product((3.0, 4.0, 6.0), (3.5, 7.0, 14.0), (0.25, 0.5, 1.0)))
-IN_USE = (fusion.PLACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT)
+IN_USE = (fusion.SUBSPACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT)
 
 
 def main() -> None:
@@ -139,11 +139,11 @@ def _left_out(variants: Mapping[str, list[float]], name: str) -> float:
 
 @contextmanager
 def _constants(bound: float, terms: float, feedback: float) -> Iterator[None]:
-    fusion.PLACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT = bound, terms, feedback
+    fusion.SUBSPACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT = bound, terms, feedback
     try:
         yield
     finally:
-        fusion.PLACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT = IN_USE
+        fusion.SUBSPACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT = IN_USE
 
 
 def _average_precision(scores: NDArray[np.float32], relevant: NDArray[np.int64]) -> float:

@@ -289,7 +289,7 @@ class Library:
             opened = snapshot.require_engine().index
             rows, ids = opened.document_rows.tolist(), snapshot.transaction.documents.ids()
             stored = [number for number, row in enumerate(rows) if row in ids]
-            return [ids[rows[number]] for number in stored], opened.places.at(stored)
+            return [ids[rows[number]] for number in stored], opened.packed_vectors.at(stored)
 
     def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
         """Return the vector of a query, at unit length.
@@ -335,7 +335,7 @@ class Library:
             yield classifier.text(" ".join(arguments))
             return
         inputs = read_inputs(arguments)
-        yield from classifier.each((one.name, one.document, one.reason) for one in inputs)
+        yield from classifier.documents((one.name, one.document, one.reason) for one in inputs)
 
     def topics(
         self,

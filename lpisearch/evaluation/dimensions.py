@@ -124,7 +124,7 @@ class _End:
     def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: ReadTransaction) -> None:
         self.index, self.sign, self.snapshot = index, sign, snapshot
         self.loadings = sign * np.asarray(index.loadings[:, at], dtype=np.float64)
-        self.cosines = sign * np.asarray(index.places.column(at), dtype=np.float64)
+        self.cosines = sign * np.asarray(index.packed_vectors.column(at), dtype=np.float64)
 
     def words(self, count: int) -> tuple[DimensionWord, ...]:
         """Return the strongest words, as written in the documents."""

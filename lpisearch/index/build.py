@@ -301,7 +301,7 @@ def _embed_passages(
     index: SubspaceIndex, corpus: Corpus, stages: Stages, output: StepOutput
 ) -> StepResult:
     """Place the passages of long documents by the learned map."""
-    from lpisearch.index.subspace import cut_documents, place_passages
+    from lpisearch.index.subspace import cut_documents, project_passages
     from lpisearch.text.tokeniser import Tokenisers
 
     with stages.stage("embedding passages"):
@@ -309,7 +309,7 @@ def _embed_passages(
         rows = index.long_documents
         keys = index.document_rows[rows].tolist()
         long = dict(zip(keys, rows.tolist(), strict=True))
-        passages = place_passages(
+        passages = project_passages(
             index, cut_documents(corpus.snapshot, tokeniser, long, stages.on_step)
         )
         for name, array in passages.arrays().items():
@@ -356,13 +356,13 @@ def _export_vectors(library: Location, name: str, wait_seconds: float) -> str:
             raise VectorsUnavailable(f"{library} has no index “{name}”", "")
         index = open_index(IndexLocation.of(library, transaction), transaction, entry)
         rows = _vector_rows(index, transaction.documents.ids())
-        return transaction.vectors.replace(name, index.places.shape[1], rows)
+        return transaction.vectors.replace(name, index.packed_vectors.shape[1], rows)
 
 
 def _vector_rows(
     index: SubspaceIndex, ids: dict[int, str]
 ) -> Iterator[tuple[int, str, list[float]]]:
-    for rows, vectors in index.places.blocks():
+    for rows, vectors in index.packed_vectors.blocks():
         for key, vector in zip(index.document_rows[rows].tolist(), vectors, strict=True):
             if key in ids and vector.any():  # pgvector cannot index zero vectors by cosine
                 yield key, ids[key], vector.tolist()

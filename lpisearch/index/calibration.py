@@ -29,9 +29,9 @@ from lpisearch.index.fusion import (
     SAFE_WEIGHT,
     Calibration,
     known_part,
-    place_certainty,
-    place_scores,
     standardised,
+    subspace_scores,
+    vector_certainty,
 )
 from lpisearch.index.postings import NO_COLUMN, Bm25, half_saturation, saturation
 from lpisearch.numeric.row_files import release_pages
@@ -83,7 +83,7 @@ def calibrate(
     if not curves:
         return Calibration.safe()
     weights = {
-        length: _shrunk(largest_harmless_weight(curve), len(index.places))
+        length: _shrunk(largest_harmless_weight(curve), len(index.packed_vectors))
         for length, curve in _smoothed(curves).items()
     }
     return Calibration(weights, counts, len(places))
@@ -151,14 +151,14 @@ class Contest:
         self.rivals = rivals
         self.postings = index.postings
         distinct = index.document_terms.distinct_terms
-        self.certainty = place_certainty(distinct[rivals])
-        self.vectors: Floats = index.places.at(rivals)
-        release_pages(index.places.codes)
+        self.certainty = vector_certainty(distinct[rivals])
+        self.vectors: Floats = index.packed_vectors.at(rivals)
+        release_pages(index.packed_vectors.codes)
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, places: Numbers, rng: np.random.Generator) -> Self:
         """Take all documents, or a sample that includes the right answers."""
-        n = len(index.places)
+        n = len(index.packed_vectors)
         if n <= RIVALS:
             return cls(index, np.arange(n))
         return cls(index, np.union1d(places, rng.permutation(n)[: RIVALS - len(places)]))
@@ -189,7 +189,7 @@ class Contest:
             near = places[block] @ self.vectors.T
             sure = np.tile(self.certainty, (len(right), 1))
             words[at], near[at], sure[at] = bm25[block], cosines[block], certainty[block]
-            said = place_scores(near, sure) * known[block, np.newaxis]
+            said = subspace_scores(near, sure) * known[block, np.newaxis]
             reciprocal[block] = _reciprocal_ranks(standardised(words), said, right, weights)
         return reciprocal
 
@@ -201,7 +201,7 @@ class Contest:
     def _weighted(self) -> csr_array:
         """BM25 of each term in each rival, without idf: terms x rivals."""
         postings, starts = self.postings, self.postings.posting_starts
-        rank = np.full(len(self.index.places), -1, np.int32)
+        rank = np.full(len(self.index.packed_vectors), -1, np.int32)
         rank[self.rivals] = np.arange(len(self.rivals))
         numbers, places, counts = map(np.concatenate, zip(*self._entries(rank), strict=True))
         weights = Bm25(postings).saturated(counts, places)
@@ -230,7 +230,7 @@ class Contest:
     def _placed(self, counts: csr_array) -> tuple[Floats, Floats]:
         """Return the vectors of bags of words, and their certainty."""
         narrowed = self.index.by_column(counts)
-        return self.index.project(narrowed), place_certainty(np.diff(narrowed.indptr))
+        return self.index.project(narrowed), vector_certainty(np.diff(narrowed.indptr))
 
     def _answers_bm25(self, queries: csr_array, left: csr_array) -> Floats:
         lengths = self.postings.document_lengths
@@ -243,7 +243,7 @@ class Contest:
     def _known(self, queries: csr_array) -> Floats:
         frequencies = np.diff(self.postings.posting_starts)
         has_column = self.postings.lexicon_columns != NO_COLUMN
-        n = len(self.index.places)
+        n = len(self.index.packed_vectors)
         parts = np.split(np.arange(queries.nnz), queries.indptr[1:-1])
         known = [
             known_part(queries.data[part], frequencies[words], has_column[words], n)

@@ -165,7 +165,7 @@ def choose_location(library: Location, store: Store, choice: str) -> None:
     with store.writing(durable=True) as transaction:
         transaction.settings.set(INDEX_STORE, noted)
         for folder in moved:
-            place.keep(transaction, folder, {each.name for each in moved})
+            place.keep(transaction, folder, {other.name for other in moved})
     for folder in moved:  # an open one stays until it is closed
         shutil.rmtree(before.folder / folder.name, ignore_errors=True)
     with suppress(OSError):

@@ -95,7 +95,7 @@ LENGTHS = (4, 8, 16)
 SAFE_WEIGHT = 1.0
 
 
-PLACE_BOUND = 4.0
+SUBSPACE_BOUND = 4.0
 FEEDBACK_BOUND = 8.0
 FEEDBACK_WEIGHT = 0.5
 HALF_SURE_TERMS = 7.0
@@ -124,7 +124,7 @@ def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     if not known.size:
         return Standard(np.float32(0), np.float32(0))
     spread = map_chunks(len(known), lambda part: _spread(known[part]))
-    counts, means, squares, most = (np.array(each) for each in zip(*spread, strict=True))
+    counts, means, squares, most = (np.array(values) for values in zip(*spread, strict=True))
     total = int(counts.sum())
     mean = means[0] if len(spread) == 1 else float(counts @ means / total)
     # The squares of a chunk are about its own mean (Chan, Golub and LeVeque 1983).
@@ -144,15 +144,15 @@ def _spread(scores: Scores) -> tuple[int, float, float, float]:
     return len(scores), mean, float(wide.sum()), most
 
 
-def place_scores(cosines: Scores, certainty: Scores, documents: int | None = None) -> Scores:
+def subspace_scores(cosines: Scores, certainty: Scores, documents: int | None = None) -> Scores:
     """Return what the vectors of documents add to the score, before the weight.
 
-    `certainty` is that of `place_certainty`; `documents` as in `standardised`.
+    `certainty` is that of `vector_certainty`; `documents` as in `standardised`.
     """
-    return certainty * bounded(standardised(cosines, documents), PLACE_BOUND)
+    return certainty * bounded(standardised(cosines, documents), SUBSPACE_BOUND)
 
 
-def place_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
+def vector_certainty(distinct_terms: NDArray[np.integer]) -> Scores:
     """Return how certain the vectors of documents are, from 0 to 1, by their distinct terms."""
     return (distinct_terms / (distinct_terms + HALF_SURE_TERMS)).astype(np.float32)
 

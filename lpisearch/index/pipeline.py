@@ -20,7 +20,7 @@ from lpisearch.index.inversion import Counted, count_tokens, invert
 from lpisearch.index.partitions import count_partitions
 from lpisearch.index.projection import Samples, Supervision, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
-from lpisearch.index.subspace import place_arrays
+from lpisearch.index.subspace import vector_arrays
 from lpisearch.numeric.executor import is_remote, map_parts
 from lpisearch.numeric.packed_rows import PackedRows, scales_of
 from lpisearch.numeric.row_blocks import BLOCK_ROWS, LazyRows, MatrixBlocks, map_blocks, whole
@@ -293,7 +293,7 @@ def _pack_vectors(unpacked: RowTarget, output: StepOutput) -> None:
     for _ in map_parts(_Pack(unpacked, scales, codes, steps), pairwise(starts)):
         pass
     packed = PackedRows(codes.array(), steps.array(), scales)
-    for name, array in place_arrays(packed).items():
+    for name, array in vector_arrays(packed).items():
         if name not in {"vectors", "vector_steps"}:
             output.put(name, array)
 

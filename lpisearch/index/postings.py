@@ -59,7 +59,7 @@ class Postings:
     @classmethod
     def array_names(cls) -> tuple[str, ...]:
         """Return the names of the arrays in an index."""
-        return tuple(each.name for each in fields(cls))
+        return tuple(field.name for field in fields(cls))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
@@ -322,7 +322,7 @@ class DocumentTerms:
 
         An index of an earlier program has none: every vector is certain, and no term is strong.
         """
-        names = [each.name for each in fields(cls)]
+        names = [field.name for field in fields(cls)]
         if all(name in arrays for name in names):
             return cls(*(arrays[name].view(np.ndarray) for name in names))
         nothing = np.empty((n_documents, 0), np.int32)
@@ -341,8 +341,8 @@ class DocumentTerms:
             rows = slice(start, start + _BLOCK)
             terms[rows], times[rows] = strongest_of_rows(counts[rows], half[rows], idf)
         has_column = postings.lexicon_columns != NO_COLUMN
-        kept = np.repeat(has_column, np.diff(postings.posting_starts))
-        distinct = np.bincount(postings.posting_places[kept], minlength=n)
+        with_column = np.repeat(has_column, np.diff(postings.posting_starts))
+        distinct = np.bincount(postings.posting_places[with_column], minlength=n)
         return cls(distinct.astype(np.int32), terms, times)
 
     def with_documents(
@@ -376,7 +376,7 @@ class DocumentTerms:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store, by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def strongest_of_rows(

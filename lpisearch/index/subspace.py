@@ -101,7 +101,7 @@ class SubspaceIndex:
         return len(self.arrays["idf"])
 
     @cached_property
-    def places(self) -> PackedRows:
+    def packed_vectors(self) -> PackedRows:
         """Documents as rows at unit length, as they are stored."""
         if "vector_steps" not in self.arrays:
             return PackedRows(self._plain("vectors"))
@@ -110,7 +110,7 @@ class SubspaceIndex:
     @property
     def vectors(self) -> NDArray[np.float32]:
         """Documents as rows at unit length, all unpacked."""
-        return self.places.at(slice(None))
+        return self.packed_vectors.at(slice(None))
 
     @cached_property
     def moments(self) -> Moments | None:
@@ -186,9 +186,9 @@ class SubspaceIndex:
         from scipy.sparse import csr_array
 
         columns = self.postings.lexicon_columns
-        kept = columns[counts.indices] != NO_COLUMN
+        has_column = columns[counts.indices] != NO_COLUMN
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        entries = (counts.data[kept], (rows[kept], columns[counts.indices[kept]]))
+        entries = (counts.data[has_column], (rows[has_column], columns[counts.indices[has_column]]))
         narrowed: csr_array = csr_array(entries, shape=(counts.shape[0], self.n_terms))
         return narrowed
 
@@ -196,10 +196,10 @@ class SubspaceIndex:
         """Return the vectors of counts of documents (rows), made as those of the corpus were."""
         weights = self.weighting.apply(counts)
         if not self.is_linear:
-            return self.place(SparseRows.of_matrix(weights).unit())
+            return self.project_weights(SparseRows.of_matrix(weights).unit())
         return scaled_rows(weights @ self.loadings, self.scales)
 
-    def place(self, rows: SparseRows) -> NDArray[np.float32]:
+    def project_weights(self, rows: SparseRows) -> NDArray[np.float32]:
         """Return the vectors of weights of terms of unit length; needs NumPy alone."""
         if self.is_linear:
             coordinates = rows.product(self.loadings)
@@ -248,7 +248,7 @@ def scaled_rows(
     return scaled
 
 
-def place_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
+def vector_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
     """Return the arrays of the vectors of documents."""
     if places.steps is None:
         return {"vectors": places.codes}
@@ -345,20 +345,20 @@ def cut_documents(
         on_step(start + len(some), len(keys))
 
 
-def place_passages(
-    index: SubspaceIndex, found: Iterable[tuple[int, Span]], kept: Passages | None = None
+def project_passages(
+    index: SubspaceIndex, new: Iterable[tuple[int, Span]], unchanged: Passages | None = None
 ) -> Passages:
     """Place new passages, given with the rows of their documents, next to those of `staying`."""
     from scipy.sparse import vstack
 
-    owners, spans, counts, lengths = _count(index.postings, found)
+    owners, spans, counts, lengths = _count(index.postings, new)
     vectors = _vectors(index, counts)
-    if kept is not None:
-        owners = np.concatenate([kept.owners, owners])
-        spans = np.vstack([kept.spans, spans])
-        vectors = np.vstack([kept.vectors, vectors])
-        counts = vstack([kept.postings.counts(), counts], format="csr")
-        lengths = np.concatenate([kept.postings.document_lengths, lengths])
+    if unchanged is not None:
+        owners = np.concatenate([unchanged.owners, owners])
+        spans = np.vstack([unchanged.spans, spans])
+        vectors = np.vstack([unchanged.vectors, vectors])
+        counts = vstack([unchanged.postings.counts(), counts], format="csr")
+        lengths = np.concatenate([unchanged.postings.document_lengths, lengths])
     order = np.argsort(owners, kind="stable")
     postings = index.postings.with_rows(counts[order], lengths[order])
     return Passages(
@@ -392,7 +392,7 @@ def staying(passages: Passages, places: NDArray[np.integer], postings: Postings)
 
 
 def _count(
-    postings: Postings, found: Iterable[tuple[int, Span]]
+    postings: Postings, new: Iterable[tuple[int, Span]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32]]:
     """Return owners, spans, counts and lengths of passages."""
     from lpisearch.text.vocabulary import count_all_terms
@@ -401,7 +401,7 @@ def _count(
     spans: array[int] = array("i")
 
     def shards() -> Iterator[list[str]]:
-        remaining = iter(found)
+        remaining = iter(new)
         while some := list(islice(remaining, _COUNTED_AT_ONCE)):
             owners.extend(place for place, _ in some)
             spans.extend(bound for _, span in some for bound in (span.start, span.end))

@@ -125,7 +125,7 @@ def _with_documents(
     counts = count_terms([tokens], index.vocabulary)
     known = counts.matrix.sum(axis=1, dtype=np.int64)
     is_new, stays = target.places < 0, target.places[target.places >= 0]
-    vectors = index.places.with_rows(target.places, index.project(counts.matrix))
+    vectors = index.packed_vectors.with_rows(target.places, index.project(counts.matrix))
     steps = {} if vectors.steps is None else {"vector_steps": vectors.steps}
     taken_in = np.zeros((len(target.rows), len(TAKEN_IN)), np.int32)
     taken_in[~is_new] = index.taken_in[stays]
@@ -156,7 +156,7 @@ def _passages(
 
     An index of an earlier version has none until it is rebuilt.
     """
-    from lpisearch.index.subspace import cut_documents, place_passages, staying
+    from lpisearch.index.subspace import cut_documents, project_passages, staying
     from lpisearch.text.tokeniser import Tokenisers
 
     if before.manifest.passages is None:
@@ -173,7 +173,7 @@ def _passages(
         Tokenisers().of(before.manifest.tokeniser),
         {row: places[row] for row in long if row in fresh},
     )
-    return place_passages(now, cut, unchanged)
+    return project_passages(now, cut, unchanged)
 
 
 _MOST = np.iinfo(np.uint16).max

@@ -131,18 +131,18 @@ class _Batch:
             return []
         evidence = total > 0 if options.by == "lexical" else None
         candidates = shown_among(evidence, allowed_rows(query, engine.index.document_rows))
-        wanted = options.offset + options.k
-        count = len(total) if options.collapse else wanted
+        needed = options.offset + options.k
+        count = len(total) if options.collapse else needed
         chosen = best(total, count, self._ranks.__getitem__, candidates)
         if options.collapse:
-            chosen = _unlike(chosen, engine.index.places, wanted)
+            chosen = _unlike(chosen, engine.index.packed_vectors, needed)
         return self._named([self._names[number] for number in chosen.tolist()], total[chosen])
 
     def _by_words(self, query: Query) -> list[tuple[str, float]]:
         scores = by_words(query, self._snapshot)
         names = [self._ids[key] for key in scores.rows.tolist()]
-        wanted = self._options.offset + self._options.k
-        chosen = best(scores.total, wanted, alphabet_ranks(names).__getitem__)
+        needed = self._options.offset + self._options.k
+        chosen = best(scores.total, needed, alphabet_ranks(names).__getitem__)
         return self._named([names[number] for number in chosen.tolist()], scores.total[chosen])
 
     def _named(self, names: list[str], scores: NDArray[np.float32]) -> list[tuple[str, float]]:
@@ -163,11 +163,11 @@ def _changed(transaction: ReadTransaction, engine: Engine) -> frozenset[int]:
     )
 
 
-def _unlike(numbers: NDArray[np.int64], vectors: PackedRows, wanted: int) -> NDArray[np.int64]:
+def _unlike(numbers: NDArray[np.int64], vectors: PackedRows, needed: int) -> NDArray[np.int64]:
     """Return the first documents that differ from all before them."""
     chosen: list[int] = []
     for number in numbers.tolist():
-        if len(chosen) == wanted:
+        if len(chosen) == needed:
             break
         if not is_near(vectors.at(number), vectors.at(chosen), _EQUAL):
             chosen.append(number)

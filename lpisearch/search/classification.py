@@ -54,7 +54,9 @@ class TextClassifier:
         self.classifier = chosen if options.classifier == AUTO else options.classifier
         self._further = self._classifier.further.get(self.classifier, NO_FURTHER)
 
-    def each(self, read: Iterable[tuple[str, Document | None, str]]) -> Iterator[Classification]:
+    def documents(
+        self, read: Iterable[tuple[str, Document | None, str]]
+    ) -> Iterator[Classification]:
         """Classify documents, given by name, with the reason if one could not be read."""
         remaining = iter(read)
         while some := list(islice(remaining, AT_ONCE)):

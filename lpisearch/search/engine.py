@@ -20,8 +20,8 @@ from lpisearch.index.fusion import (
     Calibration,
     above_all,
     known_part,
-    place_certainty,
     standard_of,
+    vector_certainty,
 )
 from lpisearch.index.postings import NO_TERM, Bm25
 from lpisearch.numeric.packed_rows import PackedRows
@@ -63,8 +63,8 @@ class Scores:
         The score of each document.
     bm25, cosines
         The legs that were computed. The cosines are those of the query before feedback.
-    found
-        Whether any leg found anything.
+    is_known
+        Whether any leg has a word or a vector to rank by.
     evidence
         Whether a document has a word of the query, or a cosine that stands out: others are not
         worth showing. None in "lexical".
@@ -82,7 +82,7 @@ class Scores:
     total: Floats
     bm25: Floats | None
     cosines: Floats | None = None
-    found: bool = True
+    is_known: bool = True
     evidence: NDArray[np.bool_] | None = None
     candidates: Numbers | None = None
     hashes: NDArray[np.uint8] | None = None
@@ -141,7 +141,7 @@ class Engine:
         columns, counts = columns[has_column], counts[has_column]
         weights = self.index.weighting.weigh_query(columns, counts)
         rows = SparseRows.of_query(columns, weights, self.index.n_terms)
-        return np.asarray(self.index.place(rows)[0])
+        return np.asarray(self.index.project_weights(rows)[0])
 
     def _known(self, words: Numbers, counts: Floats, unknown: Sequence[int]) -> float:
         none = np.zeros(len(unknown), np.int64)
@@ -202,7 +202,7 @@ class Engine:
             evidence,
             None,
             index.content_hashes,
-            index.places,
+            index.packed_vectors,
             best,
             passages,
         )
@@ -304,11 +304,11 @@ class Units:
         own = Bm25(index.postings)
         n = len(index.document_rows)
         if passages is None:
-            return cls(None, n, (index.places,), (index.document_terms,), (own,))
+            return cls(None, n, (index.packed_vectors,), (index.document_terms,), (own,))
         return cls(
             passages,
             n,
-            (index.places, PackedRows(passages.vectors)),
+            (index.packed_vectors, PackedRows(passages.vectors)),
             (index.document_terms, passages.terms),
             (own, Bm25(passages.postings, among=index.postings)),
         )
@@ -334,7 +334,7 @@ class Units:
     @cached_property
     def certainty(self) -> Floats:
         """How certain the vector of each unit is."""
-        return place_certainty(_joined([terms.distinct_terms for terms in self.terms]))
+        return vector_certainty(_joined([terms.distinct_terms for terms in self.terms]))
 
     def cosines_at(self, units: Numbers, vector: Floats) -> Floats:
         """Return the cosines of some units with a vector."""

@@ -97,11 +97,11 @@ class FacetColumns:
         period, dates = by_period(days)
         return Facets(
             total=total,
-            labels=_most_frequent(self.labels.counts(chosen)),
-            predicted=_most_frequent(self.predicted.counts(chosen)),
-            splits=_most_frequent(self.splits.counts(chosen)),
+            labels=_top(self.labels.counts(chosen)),
+            predicted=_top(self.predicted.counts(chosen)),
+            splits=_top(self.splits.counts(chosen)),
             folders=_folders(self.folder_paths.counts(chosen)),
-            formats=_most_frequent(self.formats.counts(chosen)),
+            formats=_top(self.formats.counts(chosen)),
             dates=dates,
             period=period,
             undated=total - sum(days.values()),
@@ -134,7 +134,7 @@ def _folders(paths: Mapping[str, int]) -> tuple[FacetValue, ...]:
     return tuple(FacetValue(common + name, name, count) for name, count in _ranked(shown))
 
 
-def _most_frequent(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:
+def _top(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:
     return tuple(FacetValue(name, name, count) for name, count in _ranked(counts))
 
 

@@ -104,7 +104,7 @@ class Hybrid:
     def _fused(
         self, some: slice | NDArray[np.int64], cosines: Floats, standard: Standard
     ) -> Floats:
-        meaning = self.units.certainty[some] * bounded(standard.of(cosines), fusion.PLACE_BOUND)
+        meaning = self.units.certainty[some] * bounded(standard.of(cosines), fusion.SUBSPACE_BOUND)
         return self.standard.of(self.bm25[some]) + self.weight * meaning
 
     def _first(self, fused: Floats) -> NDArray[np.int64]:

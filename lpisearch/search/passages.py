@@ -148,8 +148,8 @@ def _first_mark(passage: Passage, text: str) -> int:
     """Return where the first mark of a passage is in the text, or the passage if it has none."""
     if not passage.marks:
         return passage.start
-    said = passage.text[: passage.marks[0][0]].removeprefix(CUT)
-    left = len(said.replace(" ", ""))
+    before = passage.text[: passage.marks[0][0]].removeprefix(CUT)
+    left = len(before.replace(" ", ""))
     signs = (at for at in range(passage.start, passage.end) if not text[at].isspace())
     return next(islice(signs, left, None), passage.start)
 
@@ -188,10 +188,10 @@ def _near(query: Query, snapshot: Snapshot, text: str, own: frozenset[str]) -> M
     return {token: others[token] for token in best if others[token] >= least}
 
 
-def _joined(found: Iterable[Mark]) -> list[Mark]:
+def _joined(marks: Iterable[Mark]) -> list[Mark]:
     """Join marks that overlap, as pairs of characters do; a word of the query goes before."""
     joined: list[Mark] = []
-    for mark in found:
+    for mark in marks:
         if joined and mark.start < joined[-1].end:
             last = joined[-1]
             near = last.near if last.near == 0 else mark.near

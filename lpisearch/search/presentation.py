@@ -104,16 +104,16 @@ def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[
         Their numbers in order, also those before the offset, each with its details if these were
         read with their texts; and how many were skipped because they changed or are gone.
     """
-    wanted = count = options.offset + options.k if options.k else 0
+    needed = count = options.offset + options.k if options.k else 0
     while True:
-        chosen, changed = _select(scores, snapshot, options, wanted, count)
-        if len(chosen) >= wanted or count >= len(scores.rows) or not wanted:
+        chosen, changed = _select(scores, snapshot, options, needed, count)
+        if len(chosen) >= needed or count >= len(scores.rows) or not needed:
             return chosen, changed
         count = 2 * count + _MORE
 
 
 def _select(
-    scores: Scores, snapshot: Snapshot, options: SearchOptions, wanted: int, count: int
+    scores: Scores, snapshot: Snapshot, options: SearchOptions, needed: int, count: int
 ) -> tuple[Chosen, int]:
     def ranks_of_ids(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = scores.rows[numbers].tolist()
@@ -123,7 +123,7 @@ def _select(
     chosen: Chosen = {}
     changed = 0
     shown = _Shown() if options.collapse else None
-    with_text = options.collapse or wanted <= _READ_AT_ONCE
+    with_text = options.collapse or needed <= _READ_AT_ONCE
     numbers = best(scores.total, count, ranks_of_ids, scores.candidates).tolist()
     for number, details in _details(scores, snapshot, numbers, with_text=with_text):
         if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
@@ -132,7 +132,7 @@ def _select(
             changed += 1
         elif shown is None or shown.add(_Traits.of(scores, number, details)):
             chosen[number] = details if with_text else None
-        if len(chosen) == wanted:
+        if len(chosen) == needed:
             break
     return chosen, changed
 

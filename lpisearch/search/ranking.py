@@ -45,7 +45,7 @@ def score(query: Query, snapshot: Snapshot, options: SearchOptions) -> Scores:
 def by_index(units: UnitScores, query: Query, engine: Engine, by: str) -> Scores:
     """Score the documents of an index by the scores of its units."""
     scores = engine.of_documents(units, query, by)
-    if not scores.found:
+    if not scores.is_known:
         return replace(scores, candidates=np.empty(0, np.int64))
     return replace(
         scores, candidates=shown_among(scores.evidence, allowed_rows(query, scores.rows))
@@ -59,14 +59,14 @@ def by_words(query: Query, snapshot: Snapshot) -> Scores:
     pairs = [pair for pair in pairs if pair[0] not in query.excluded]
     bm25 = np.array([value for _, value in pairs], np.float32)
     rows = np.array([key for key, _ in pairs], np.int64)
-    return Scores("lexical", rows, bm25, bm25, found=bool(pairs))
+    return Scores("lexical", rows, bm25, bm25, is_known=bool(pairs))
 
 
 def _by_occurrences(query: Query) -> Scores:
     """Score documents by how often phrases without a word that ranks occur in them."""
     keys = sorted(set(query.allowed or ()) - query.excluded)
     counts = np.array([query.occurrences.get(key, 0) for key in keys], np.float32)
-    return Scores("lexical", np.array(keys, np.int64), counts, counts, found=bool(keys))
+    return Scores("lexical", np.array(keys, np.int64), counts, counts, is_known=bool(keys))
 
 
 def shown_among(evidence: NDArray[np.bool_] | None, allowed: Numbers | None) -> Numbers | None:

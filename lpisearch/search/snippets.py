@@ -44,7 +44,7 @@ _SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (
 def snippet(
     text: str,
     tokeniser: Tokeniser,
-    wanted: Mapping[str, float],
+    words: Mapping[str, float],
     *,
     length: int = 200,
     title: str = "",
@@ -58,20 +58,20 @@ def snippet(
     that occurs is shown.
     """
     whole = folded(text, title)
-    quoted = [found for phrase in phrases if (found := phrase.find(whole))]
-    weights = {token: weight for token, weight in wanted.items() if weight > 0}
+    quoted = [span for phrase in phrases if (span := phrase.find(whole))]
+    weights = {token: weight for token, weight in words.items() if weight > 0}
     if quoted:
-        best = [_Place(*quoted[0], "")]
+        best = [_Token(*quoted[0], "")]
     else:
         best = _best_window(whole, tokeniser, weights, length) if weights else []
     start, end = _grown(whole, best, length) if best else beginning(whole, 0, length)
-    places = _places(whole, start, end, tokeniser, weights)
+    tokens = _tokens_in(whole, start, end, tokeniser, weights)
     if most_marked is not None:
-        present = {place.token for place in places}
+        present = {token.term for token in tokens}
         strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
-        places = [place for place in places if place.token in strongest]
-    inside = [found for found in quoted if start <= found[0] and found[1] <= end]
-    marks = sorted([*inside, *((place.start, place.end) for place in places)])
+        tokens = [token for token in tokens if token.term in strongest]
+    inside = [span for span in quoted if start <= span[0] and span[1] <= end]
+    marks = sorted([*inside, *((token.start, token.end) for token in tokens)])
     return shown(text, whole, start, end, _joined(marks))
 
 
@@ -156,12 +156,12 @@ def semantic_weights(
     }
 
 
-class _Place(NamedTuple):
+class _Token(NamedTuple):
     """A token of the query in the folded text."""
 
     start: int
     end: int
-    token: str
+    term: str
 
 
 def _without_title(text: str, title: str) -> str:
@@ -174,60 +174,60 @@ def _without_title(text: str, title: str) -> str:
 
 def _best_window(
     text: str, tokeniser: Tokeniser, weights: Mapping[str, float], length: int
-) -> list[_Place]:
+) -> list[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
-    found = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
+    present = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
-    pairs = list(pairwise([*zip(bounds, found, strict=True), ((len(text), len(text)), set())]))
+    pairs = list(pairwise([*zip(bounds, present, strict=True), ((len(text), len(text)), set())]))
     most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
-    best: list[_Place] = []
+    best: list[_Token] = []
     best_weight = 0.0
     for number in sorted(range(len(pairs)), key=lambda number: -most[number])[:_MOST_PAIRS]:
         if most[number] * _MOST_FOR_REPEATS <= best_weight:
             break
         ((start, _), _), ((_, end), _) = pairs[number]
-        places = _places(text, start, end, tokeniser, weights)
-        for window in _windows(places, length):
+        tokens = _tokens_in(text, start, end, tokeniser, weights)
+        for window in _windows(tokens, length):
             weight = _weight(window, weights)
             if weight > best_weight:
                 best, best_weight = window, weight
     return best
 
 
-def _places(
+def _tokens_in(
     text: str, start: int, end: int, tokeniser: Tokeniser, weights: Mapping[str, float]
-) -> list[_Place]:
+) -> list[_Token]:
     return [
-        _Place(start + first, start + last, token)
+        _Token(start + first, start + last, token)
         for first, last, token in tokeniser.spans(text[start:end], weights)
     ]
 
 
-def _windows(places: Sequence[_Place], length: int) -> Iterator[list[_Place]]:
+def _windows(tokens: Sequence[_Token], length: int) -> Iterator[list[_Token]]:
     """Yield the longest window from each token on."""
     end = 0
-    for start, place in enumerate(places):
+    for start, token in enumerate(tokens):
         end = max(end, start + 1)  # a word longer than the window is a window, too
-        while end < len(places) and places[end].end - place.start <= length:
+        while end < len(tokens) and tokens[end].end - token.start <= length:
             end += 1
-        yield list(places[start:end])
+        yield list(tokens[start:end])
 
 
-def _weight(window: Iterable[_Place], weights: Mapping[str, float]) -> float:
-    counts = Counter(place.token for place in window)
+def _weight(window: Iterable[_Token], weights: Mapping[str, float]) -> float:
+    counts = Counter(token.term for token in window)
     return sum(
         weights[token] * (_MOST_FOR_REPEATS - _REPEATS / count) for token, count in counts.items()
     )
 
 
-def _grown(text: str, best: Sequence[_Place], length: int) -> tuple[int, int]:
+def _grown(text: str, best: Sequence[_Token], length: int) -> tuple[int, int]:
     """Return a window of the full length around the words, from the start of a sentence if near."""
     start, end = best[0].start, best[-1].end
     slack = max(length - (end - start), 0)
     earliest = max(start - slack, 0)
-    found = ((text.rfind(sign, earliest, start), len(sign)) for sign in _SENTENCE_ENDS)
-    first = max((at + size for at, size in found if at >= 0), default=0)
+    ends = ((text.rfind(sign, earliest, start), len(sign)) for sign in _SENTENCE_ENDS)
+    first = max((at + size for at, size in ends if at >= 0), default=0)
     if not first and earliest:
         first = _cut_before(text, start - slack // 2, start)
     return first, max(_cut_after(text, first, length), end)
@@ -275,7 +275,7 @@ def placed_snippet(
     whole = folded(text, title)
     bounds = list(islice(stretches(whole, length), MOST_STRETCHES))
     rows = _rows(index, [tokeniser.tokens(whole[start:end]) for start, end in bounds])
-    cosines = index.place(rows) @ query_vector
+    cosines = index.project_weights(rows) @ query_vector
     best = int(np.argmax(cosines)) if bounds else 0
     start = bounds[best][0] if bounds and cosines[best] > 0 else 0
     return shown(text, whole, *beginning(whole, start, length))
@@ -284,10 +284,10 @@ def placed_snippet(
 def _rows(index: SubspaceIndex, texts: Sequence[Sequence[str]]) -> SparseRows:
     """Weigh the tokens of each stretch as those of a document."""
     counted = [index.vocabulary.count(tokens) for tokens in texts]
-    weights = [index.weighting.weigh_query(each.indices, each.counts) for each in counted]
+    weights = [index.weighting.weigh_query(own.indices, own.counts) for own in counted]
     return SparseRows(
         indptr=np.cumsum([0, *map(len, weights)]),
-        indices=np.concatenate([np.empty(0, np.int32), *(each.indices for each in counted)]),
+        indices=np.concatenate([np.empty(0, np.int32), *(own.indices for own in counted)]),
         data=np.concatenate([np.empty(0, np.float32), *weights]),
         n_terms=index.n_terms,
     )

@@ -110,7 +110,7 @@ def _check(options: TopicOptions) -> None:
 def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     """Cluster the documents of an index into a number of topics, or as many as there seem to be."""
     _check(options)
-    vectors = index.places
+    vectors = index.packed_vectors
     placed = count_placed(vectors)
     if options.number is not None and options.number > placed:
         raise BadOption(
@@ -136,11 +136,11 @@ def _typical(
     index: SubspaceIndex, clustering: Clusters, snapshot: ReadTransaction, count: int
 ) -> list[list[tuple[Details, float]]]:
     """Read the documents nearest to each centre, unless they are gone."""
-    nearest = typical_documents(index.places, clustering, count)
+    nearest = typical_documents(index.packed_vectors, clustering, count)
     rows = index.document_rows
     keyed = [[(int(rows[place]), cosine) for place, cosine in own] for own in nearest]
-    wanted = [row for own in keyed for row, _ in own]
-    details = snapshot.documents.details(wanted, _READ_CHARACTERS)
+    every = [row for own in keyed for row, _ in own]
+    details = snapshot.documents.details(every, _READ_CHARACTERS)
     return [[(details[row], cosine) for row, cosine in own if row in details] for own in keyed]
 
 

@@ -58,7 +58,7 @@ def test_places_of_a_large_library_are_packed(
     monkeypatch.setattr("lpisearch.index.subspace.PACKED_FROM", 10)
     build_index(library, OPTIONS)
     packed = open_index(library)
-    assert packed.places.codes.dtype == np.int16
+    assert packed.packed_vectors.codes.dtype == np.int16
     assert not {"unpacked_places"} & packed.arrays.keys()
     np.testing.assert_allclose(packed.vectors, before, atol=1e-4)
     assert lpisearch.open(library).search("ship", k=3).hits

@@ -31,7 +31,9 @@ def vector(index: SubspaceIndex, words: str) -> Any:
 
     counts = index.vocabulary.count(PLAIN.tokens(words))
     weights = index.weighting.weigh_query(counts.indices, counts.counts)
-    return index.place(SparseRows.of_query(counts.indices, weights, len(index.arrays["idf"])))[0]
+    return index.project_weights(
+        SparseRows.of_query(counts.indices, weights, len(index.arrays["idf"]))
+    )[0]
 
 
 @pytest.mark.parametrize(("query", "shown"), [("oven", "bread"), ("fish", "ship")])

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lpisearch.index.fusion import (
-    PLACE_BOUND,
+    SUBSPACE_BOUND,
     above_all,
     bounded,
     known_part,
-    place_certainty,
-    place_scores,
+    vector_certainty,
+    subspace_scores,
     standard_of,
     standardised,
 )
@@ -48,12 +48,12 @@ def test_bounds() -> None:
 
 @given(scores)
 def test_never_nan_never_beyond(cosines: np.typing.NDArray[np.float32]) -> None:
-    places = place_scores(cosines, floats(*[0.5] * 7))
-    assert np.abs(places).max() <= PLACE_BOUND / 2
+    places = subspace_scores(cosines, floats(*[0.5] * 7))
+    assert np.abs(places).max() <= SUBSPACE_BOUND / 2
 
 
 def test_few_terms_make_no_sure_place() -> None:
-    found = place_certainty(np.array([0, 7, 700]))
+    found = vector_certainty(np.array([0, 7, 700]))
     assert found.tolist() == pytest.approx([0, 0.5, 0.99], abs=1e-3)
 
 

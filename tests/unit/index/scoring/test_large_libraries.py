@@ -10,7 +10,7 @@ import pytest
 from lpisearch.index import fusion, postings
 from lpisearch.index.build import build_index
 from lpisearch.index.fusion import standard_of
-from lpisearch.index.subspace import SubspaceIndex, place_arrays
+from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.numeric import threads
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.options import IndexOptions
@@ -41,7 +41,7 @@ def index(library: Path, put: Callable[..., Any]) -> SubspaceIndex:
 @pytest.fixture
 def large(index: SubspaceIndex) -> SubspaceIndex:
     """Return the same index with packed places and their moments."""
-    packed = place_arrays(PackedRows.pack(index.vectors))
+    packed = vector_arrays(PackedRows.pack(index.vectors))
     return SubspaceIndex(index.manifest, index.arrays | packed)
 
 
@@ -105,7 +105,7 @@ def test_a_calibration_is_among_the_rivals_alone(
     assert np.array_equal(found > 0, counts.toarray().T[:, rivals] > 0)
 
 
-@pytest.mark.parametrize("constant", ["PLACE_BOUND", "FEEDBACK_WEIGHT", "FEEDBACK_BOUND"])
+@pytest.mark.parametrize("constant", ["SUBSPACE_BOUND", "FEEDBACK_WEIGHT", "FEEDBACK_BOUND"])
 def test_constants_are_those_of_the_fusion(
     index: SubspaceIndex, constant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
