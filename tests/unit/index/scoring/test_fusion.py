@@ -11,10 +11,10 @@ from lpisearch.index.fusion import (
     above_all,
     bounded,
     known_part,
-    vector_certainty,
-    subspace_scores,
     standard_of,
     standardised,
+    subspace_scores,
+    vector_certainty,
 )
 
 scores = arrays(np.float32, 7, elements=st.floats(0, 100, width=32))
