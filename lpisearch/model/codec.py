@@ -37,34 +37,16 @@ _SHARE_DIGITS = 6  # of probabilities: further digits differ between machines
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a record's JSON that differs from the field of its name.
-
-    Attributes
-    ----------
-    name
-        The key.
-    field
-        The field, "" if it has the same name; None for a key that is computed and never read.
-    kind
-        The type of the JSON value, if it is not that of the field.
-    write, read
-        From the field's value (from the record, if computed) to the JSON value, and back.
-    optional
-        Left out where the field has its default.
-    digits
-        To which floats are rounded.
-    required
-        Whether the field has no default. Set by `keys_of`.
-    """
+    """A key of a record's JSON that differs from the field of its name."""
 
     name: str
-    field: str | None = ""
-    kind: Any = None
-    write: Callable[[Any], Any] | None = None
-    read: Callable[[Any], Any] | None = None
-    optional: bool = False
-    digits: int | None = None
-    required: bool = True
+    field: str | None = ""  # "" if it has this name; None if the key is computed and never read
+    kind: Any = None  # the type of the JSON value, if it is not that of the field
+    write: Callable[[Any], Any] | None = None  # from the field (the record, if computed) to JSON
+    read: Callable[[Any], Any] | None = None  # and back
+    optional: bool = False  # left out if the field has its default
+    digits: int | None = None  # to which floats are rounded
+    required: bool = True  # whether the field has no default; set by `keys_of`
 
 
 class TermShare(NamedTuple):

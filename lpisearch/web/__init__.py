@@ -1,5 +1,5 @@
-"""Web server: HTML pages and a JSON API in one process.
+"""The web server: HTML pages for people and a JSON API for programs, in one process.
 
-`app.py` puts it together, `state.py` is what all requests share, `security/` is what every
-request passes, `api/` answers programs under `/api/v1`, `pages/` answers people.
+`server` composes the application, `state` is shared by all requests, `security` is what every
+request passes; `api` serves `/api/v1`, and `pages` everything else.
 """

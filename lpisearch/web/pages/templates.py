@@ -24,7 +24,7 @@ from lpisearch.web.security import csrf_token
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from jinja2 import Environment
     from starlette.requests import Request
@@ -44,13 +44,14 @@ _TEMPLATES, _STATIC = _ROOM / "templates", _ROOM / "static"
 
 @cache
 def _templates() -> Jinja2Templates:
-    return Jinja2Templates(env=_environment())
+    return Jinja2Templates(env=environment())
 
 
-def _environment() -> Environment:
+def environment(filters: Mapping[str, Callable[..., str]] | None = None) -> Environment:
+    """Return the environment of the templates, with further filters."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -58,14 +59,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"asset": asset, "version": __version__, "counted": counted}
-    environment.filters |= {
+    made.globals |= {"asset": asset, "version": __version__, "counted": counted}
+    made.filters |= {
         "folders": folders,
         "size": size,
         "render_message": render_message,
         "number": "{:,}".format,
+        **(filters or {}),
     }
-    return environment
+    return made
 
 
 def _shown(value: Any) -> Any:
