@@ -134,7 +134,9 @@ def client(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Te
     with lpisearch.open(folder / "library.db") as library:
         library.index(dims=4)
         app = create_app(library, ServeSettings(roots=(folder,)))
-        with TestClient(app, "http://127.0.0.1", raise_server_exceptions=False) as made:
+        with TestClient(
+            app, "http://127.0.0.1", client=("127.0.0.1", 1), raise_server_exceptions=False
+        ) as made:
             yield made
 
 
