@@ -1,26 +1,16 @@
-"""Classifier, calibrated shares, label decision.
+"""Classifiers of texts, in NumPy alone: scores, shares of labels, and the decision.
 
-In go the weights of a text's terms (a row of X, as sparse columns), out come shares that sum to 1.
-NumPy alone is needed. These parts lie beside each other in the index:
+The weights of a text's terms give shares that sum to 1. The parts of classifiers are:
 
 - centroid: the cosine with the centre of each class in the supervised RLPI subspace, the map;
-- knn: the votes of the nearest training documents there, each by its cosine;
+- knn: the votes of the nearest training documents there, by cosine;
 - map-svm: the scores of a linear support vector machine on the map;
-- svm: those of one over the terms themselves.
+- svm: those of one on the terms themselves.
 
-A classifier is one of them, or the machine over terms together with one on the map; "auto" is the
-one that was best on what was held out. Scores become shares by `as_shares`, multiplied
-by the weights under which documents that were not seen were most probable.
-
-The scores of one or more classifiers are each multiplied by a weight and added, and become shares
-by exp(score) over the sum of these. With one classifier the weight is an inverse temperature.
-
-The label with the largest share is taken, and every other one with at least a certain share. That
-share is one number for all labels, learned from documents that were held out: the one under which
-the labels that are taken agree best with those given, by F1 over all pairs of document and label
-(micro F1). A number for each label would be learned from a handful of documents for most of them
-(Yang, A study of thresholding strategies for text categorization, 2001). Where no document that was
-held out has several labels, it is out of reach.
+A classifier is one part, or the machine on terms together with one on the map; "auto" is the best
+one on held-out documents. The scores of its parts are multiplied by learned weights and added, and
+become shares by exp(score) over the sum of these. With one part the weight is an inverse
+temperature.
 """
 
 from __future__ import annotations
@@ -54,7 +44,7 @@ CLASSIFIERS = {
 """The parts of each classifier."""
 AUTO = "auto"
 _MACHINES = {"svm": "svm", "map-svm": "map_svm"}
-"""What the arrays of each machine begin with."""
+"""The prefix of the arrays of each machine."""
 NEIGHBOURS = 20
 _BLOCK = 256
 _COSINES = 16_000_000
@@ -62,9 +52,9 @@ _COSINES = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Which classes each training document has: those of row i are classes[starts[i]:starts[i+1]].
+    """The classes of each training document: row i has classes[starts[i]:starts[i+1]].
 
-    A document with m labels counts for each of them by 1 / m.
+    A document with m labels belongs to each of them with a share of 1 / m.
     """
 
     starts: NDArray[np.integer[Any]]
@@ -72,18 +62,18 @@ class Members:
 
     @property
     def sizes(self) -> NDArray[np.integer[Any]]:
-        """How many labels each document has."""
+        """The number of labels of each document."""
         return np.diff(self.starts)
 
     def of(self, rows: NDArray[np.integer[Any]]) -> Members:
         """Return the classes of some documents."""
         sizes = self.sizes[rows]
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
-        return Members(starts, self.classes[places])
+        entries = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Members(starts, self.classes[entries])
 
     def shares(self, n_classes: int) -> NDArray[np.float32]:
-        """Return documents x classes, each row with the sum 1."""
+        """Return documents x classes; each row sums to 1."""
         shares = np.zeros((len(self.sizes), n_classes), np.float32)
         rows = np.repeat(np.arange(len(self.sizes)), self.sizes)
         shares[rows, self.classes] = 1 / self.sizes[rows]
@@ -92,16 +82,9 @@ class Members:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LabelledSubspace:
-    """The supervised RLPI subspace, with its training documents.
+    """The supervised RLPI map (terms x dimensions), the training documents and the class centres.
 
-    Attributes
-    ----------
-    loadings
-        The map (terms x dims).
-    vectors
-        Training documents as rows at unit length.
-    centroids
-        The centre of each class at unit length.
+    Documents and centres are rows of unit length.
     """
 
     loadings: Floats
@@ -111,14 +94,9 @@ class LabelledSubspace:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Machine:
-    """A linear support vector machine for all classes: a score is x · weights + intercept.
+    """A linear support vector machine for all classes: scores are x · weights + intercepts.
 
-    Attributes
-    ----------
-    weights
-        Terms, or dimensions of the map, x classes.
-    intercepts
-        One for each class.
+    `weights` is terms, or dimensions of the map, x classes.
     """
 
     weights: Floats
@@ -131,24 +109,11 @@ class Machine:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Classifier:
-    """What was learned, ready to judge a text.
+    """Everything that was learned to predict the labels of a text.
 
-    Attributes
-    ----------
-    labels
-        The classes, in the order of the scores.
-    subspace
-        The map: where centroid and knn compare.
-    members
-        The classes of the training documents.
-    machines
-        "map-svm", and "svm" unless it would have been too large.
-    weights
-        Of the parts of each classifier that was learned.
-    chosen
-        The one that "auto" means.
-    further
-        From which share on each classifier gives a document more than its best label.
+    `machines` has "map-svm", and "svm" unless it would be too large; `weights` those of the parts
+    of each classifier; `chosen` is the classifier of "auto"; `further` the share from which each
+    classifier assigns a label beyond the best one.
     """
 
     labels: tuple[str, ...]
@@ -161,9 +126,9 @@ class Classifier:
 
     @classmethod
     def from_index(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Classifier:
-        """Take the arrays of an index that `arrays` gave, and the weights and what is chosen.
+        """Take the arrays of an index, which `arrays` returned, and its facts.
 
-        Version 0.1 had one weight for each classifier, its temperature, and chose none.
+        Version 0.1 had one weight for each classifier, its temperature, and no choice.
         """
         old = {by: [temperature] for by, temperature in facts.get("temperatures", {}).items()}
         named = {
@@ -186,7 +151,7 @@ class Classifier:
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be stored in an index, by name."""
+        """Return the arrays to store in an index, by name."""
         named: dict[str, NDArray[Any]] = {
             "labels": label_array(self.labels),
             "loadings": self.subspace.loadings,
@@ -203,21 +168,10 @@ class Classifier:
     def shares(
         self, texts: Sequence[tuple[NDArray[np.integer[Any]], Floats]], by: str = AUTO
     ) -> list[NDArray[np.float64] | None]:
-        """Return the share of each label for each of several texts.
+        """Return the share of each label for each text; None if no known term is informative.
 
-        The training documents are gone through once for all texts.
-
-        Parameters
-        ----------
-        texts
-            The known terms of each, as columns, and their weights at unit length.
-        by
-            One of the classifiers that were learned, or "auto".
-
-        Returns
-        -------
-        list
-            None in place of a text of which no known term tells anything about a label.
+        A text is the columns of its known terms, and their weights at unit length. The training
+        documents are read once for all texts.
         """
         name = self.chosen if by == AUTO else by
         parts = CLASSIFIERS[name]
@@ -226,16 +180,15 @@ class Classifier:
         scores = []
         if "svm" in parts:
             machine = self.machines["svm"]
-            found = [weights @ machine.weights[columns] for columns, weights in texts]
-            scores.append(np.stack(found) + machine.intercepts)
+            by_text = [weights @ machine.weights[columns] for columns, weights in texts]
+            scores.append(np.stack(by_text) + machine.intercepts)
         scores += [self._on_map(directions, part) for part in parts if part != "svm"]
         shares = as_shares(weighted(scores, self.weights[name]))
         by_words = "svm" in parts
-        says = [
-            (by_words and len(columns) > 0) or bool(point.any())
-            for (columns, _), point in zip(texts, points, strict=True)
+        return [
+            row if (by_words and len(columns) > 0) or point.any() else None
+            for row, (columns, _), point in zip(shares, texts, points, strict=True)
         ]
-        return [own if said else None for own, said in zip(shares, says, strict=True)]
 
     def _on_map(self, points: Floats, part: str) -> Floats:
         """Score rows of unit length in the supervised subspace."""
@@ -247,12 +200,12 @@ class Classifier:
 
 
 def label_array(labels: Sequence[str]) -> NDArray[np.uint8]:
-    """Return labels as bytes (a JSON list in UTF-8), to be stored."""
+    """Return labels as the bytes of a JSON list in UTF-8."""
     return np.frombuffer(json.dumps(list(labels), ensure_ascii=False).encode(), np.uint8)
 
 
 def class_centres(points: Floats, members: Members, n_classes: int) -> Floats:
-    """Return the mean of each class at unit length (classes x dims), documents being rows."""
+    """Return the mean of each class at unit length (classes x dimensions)."""
     rows = np.repeat(np.arange(len(points)), members.sizes)
     order = np.argsort(members.classes, kind="stable")
     sums = np.zeros((n_classes, points.shape[1]))
@@ -266,42 +219,38 @@ def class_centres(points: Floats, members: Members, n_classes: int) -> Floats:
 def neighbour_votes(
     points: Floats, vectors: Floats, members: Members, n_classes: int, k: int = NEIGHBOURS
 ) -> Floats:
-    """Let the k nearest training documents vote, each by its cosine if that is above 0.
+    """Return points x classes: votes of the k nearest training documents, by positive cosine.
 
-    Points and vectors have rows of unit length, and may both be sparse.
-
-    Returns
-    -------
-    numpy.ndarray
-        Points x classes; a row sums to 1, or to 0 if no training document is near.
+    Points and vectors have rows of unit length, and may both be sparse. A row of votes sums to 1,
+    or to 0 if no training document is near.
     """
     votes = np.zeros((points.shape[0], n_classes))
     k = min(k, vectors.shape[0])
     for block in _blocks(points.shape[0], vectors.shape[0]):
         cosines = _dense(points[block] @ vectors.T)
         near = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-        voices = np.maximum(np.take_along_axis(cosines, near, axis=1), 0).ravel()
+        weights = np.maximum(np.take_along_axis(cosines, near, axis=1), 0).ravel()
         chosen = members.of(near.ravel())
         voters = np.repeat(np.arange(near.size), chosen.sizes)
-        cast = (block.start + voters // k, chosen.classes)
-        np.add.at(votes, cast, voices[voters] / chosen.sizes[voters])
+        cells = (block.start + voters // k, chosen.classes)
+        np.add.at(votes, cells, weights[voters] / chosen.sizes[voters])
     total = votes.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(votes, total, out=votes, where=total > 0))
 
 
 def _dense(product: Any) -> Floats:
-    """Return a product as an array; that of two sparse matrices is one."""
+    """Return a product as an array; that of two sparse matrices is sparse."""
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
 def _blocks(count: int, others: int) -> Iterator[slice]:
-    """Cut points so that their cosines with so many others fit into memory."""
+    """Yield blocks of points whose cosines with `others` vectors fit into memory."""
     size = max(1, min(_BLOCK, _COSINES // max(others, 1)))
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
 
 
-# Where everything held out was right, no finite weight would be the best.
+# If everything held out was right, no finite weight would be the best.
 LARGEST_WEIGHT = 1000.0
 _FIRST_WEIGHT = 5.0
 
@@ -314,29 +263,23 @@ def as_shares(scores: Floats) -> NDArray[np.float64]:
 
 
 def weighted(scores: Sequence[Floats], weights: Sequence[float]) -> Floats:
-    """Add scores, each times its weight."""
+    """Return the weighted sum of scores."""
     return np.asarray(sum(w * s for w, s in zip(weights, scores, strict=True)))
 
 
 def surprise(shares: Floats, truth: Floats) -> float:
-    """Return the mean negative logarithm of the shares that the true labels were given."""
+    """Return the mean negative logarithm of the shares of the true labels."""
     logarithms = np.log(np.maximum(shares, np.finfo(float).tiny))
     return float(-np.mean(np.sum(truth * logarithms, axis=1)))
 
 
 def best_weights(scores: Sequence[Floats], truth: Floats) -> list[float]:
-    """Choose the weights, none below 0, under which the truth is most probable.
+    """Choose the non-negative weights under which the truth is most probable.
 
-    The truth is first moved a little towards equal shares, as if one further document had been
-    any label: a few documents that were all right are no proof that all will be (Platt,
-    Probabilistic outputs for support vector machines, 1999).
-
-    Parameters
-    ----------
-    scores
-        Of each classifier: documents that it had not seen x classes.
-    truth
-        Their labels as shares of each class.
+    `scores` are those of each part on unseen documents (x classes), `truth` their shares of each
+    class. The truth is first moved a little towards equal shares, as if one more document had all
+    labels: a few documents that were all right do not prove that all will be (Platt, Probabilistic
+    outputs for support vector machines, 1999).
     """
     from scipy.optimize import minimize
 
@@ -346,9 +289,9 @@ def best_weights(scores: Sequence[Floats], truth: Floats) -> list[float]:
     def surprise_and_slopes(weights: Floats) -> tuple[float, Floats]:
         shares = as_shares(weighted(scores, weights.tolist()))
         wrong = (shares - moved) / count
-        return surprise(shares, moved), np.array([np.sum(wrong * each) for each in scores])
+        return surprise(shares, moved), np.array([np.sum(wrong * part) for part in scores])
 
-    # The surprise is a convex function of the weights, so there is one lowest point.
+    # The surprise is convex in the weights, so there is one minimum.
     solution = minimize(
         surprise_and_slopes,
         np.full(len(scores), _FIRST_WEIGHT),
@@ -364,14 +307,12 @@ NO_FURTHER = 1.0
 
 
 def further_share(shares: Floats, truth: NDArray[np.bool_]) -> float:
-    """Learn from which share on a label that is not the best is taken too.
+    """Learn the share from which labels beyond the best one are assigned.
 
-    Parameters
-    ----------
-    shares
-        Documents that were held out x labels.
-    truth
-        Which of the labels each has.
+    It is one number for all labels, the one with the best micro F1 over all pairs of held-out
+    document and label. A number for each label would be learned from a handful of documents for
+    most of them (Yang, A study of thresholding strategies for text categorization, 2001). If no
+    held-out document has several labels, it is out of reach.
 
     Examples
     --------
@@ -386,11 +327,11 @@ def further_share(shares: Floats, truth: NDArray[np.bool_]) -> float:
     others[rows, best] = False
     order = np.argsort(-shares[others], kind="stable")
     values, right = shares[others][order], truth[others][order]
-    # Micro F1 where the first 0, 1, 2, … of the other labels are taken beside the best.
+    # Micro F1 if the first 0, 1, 2, … of the other labels are taken in addition to the best.
     hits = int(truth[rows, best].sum()) + np.concatenate([[0], np.cumsum(right)])
     taken = len(shares) + np.arange(len(values) + 1)
     f1 = 2 * hits / (taken + truth.sum())
-    # Equal shares are taken together, so the border lies between two that differ.
+    # Equal shares are taken together, so the threshold lies between two that differ.
     possible = np.concatenate([[True], values[:-1] > values[1:], [True]])
     number = int(np.argmax(np.where(possible, f1, -1)))
     if number == 0:
@@ -400,7 +341,7 @@ def further_share(shares: Floats, truth: NDArray[np.bool_]) -> float:
 
 
 def decided_labels(shares: Floats, further: float) -> NDArray[np.intp]:
-    """Return the labels that one document is given, best first."""
+    """Return the labels to assign to a document, best first."""
     order = np.argsort(-shares, kind="stable")
     taken = shares[order] >= further
     taken[:1] = True

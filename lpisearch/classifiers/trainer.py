@@ -1,18 +1,9 @@
-"""Training, held-out folds, SVM, limits.
+"""Training of classifiers: documents and classes, support vector machines, calibration.
 
-One problem in which the score of a document's class must be above those of all others, in place
-of one problem for each class against the rest: as accurate, and several times faster where there
-are many classes (docs/classification.md).
-
-In goes the weighted matrix of the library (documents as ROWS; the papers write them as columns)
-with labels and splits; out come arrays for the index. No database and no files.
-
-Every classifier is fitted to all training documents. How its scores become shares, and which one
-is the best, comes from documents that it had not seen: it is fitted again without them. That is
-done on a sample where there are many.
-
-Near-duplicates of a document are held out with it: judged by copies of what it has learned, the
-classifier that remembers would seem the best, and all would seem surer than they are.
+The input is the weighted matrix of the library (documents as ROWS; the papers write columns) with
+labels and splits, the output arrays for the index. Every classifier is fitted to all training
+documents. Its calibration, and the choice of the best, come from held-out documents: it is fitted
+again without them, on a sample of a large collection.
 """
 
 from __future__ import annotations
@@ -59,21 +50,18 @@ if TYPE_CHECKING:
     Rows = NDArray[np.integer[Any]]
 
 
-# Half the time of a third of it, at an accuracy that differs by less than a fifth of a point.
+# Twice as fast as 0.1, with an accuracy that differs by less than a fifth of a point.
 TOLERANCE = 0.3
-# The score of a class that has no document.
+# The score of a class without documents.
 _ABSENT = -1
 
 
 def fit_machine(X: Any, members: Members, n_classes: int, seed: int) -> Machine:
-    """Fit a machine; a document with m labels counts for each of them by 1 / m.
+    """Fit a machine to rows of unit length, sparse or dense, of at least two classes.
 
-    Parameters
-    ----------
-    X
-        Documents as rows at unit length, sparse or dense.
-    members
-        Their classes, of which at least two have a document.
+    One problem, in which the score of a document's class must exceed those of all others, replaces
+    one problem for each class: as accurate, and several times faster with many classes
+    (docs/classification.md). A document with m labels belongs to each with weight 1 / m.
     """
     from sklearn.svm import LinearSVC
 
@@ -81,7 +69,7 @@ def fit_machine(X: Any, members: Members, n_classes: int, seed: int) -> Machine:
     several = len(rows) > len(members.sizes)
     machine = LinearSVC(multi_class="crammer_singer", tol=TOLERANCE, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # one that stops early is good enough
+        warnings.simplefilter("ignore")  # stopping early is good enough
         machine.fit(
             X[rows] if several else X,
             members.classes,
@@ -100,39 +88,19 @@ def fit_machine(X: Any, members: Members, n_classes: int, seed: int) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class TrainingLimits:
-    """What bounds the time and the size of classifiers.
+    """Limits of the time and the size of classifiers."""
 
-    Attributes
-    ----------
-    classes
-        The largest classes are learned; the others are left out.
-    cells
-        Training documents times classes; beyond that, all learn from a sample.
-    documents
-        The same bound as a number of documents, where memory sets one.
-    svm_weights
-        Entries of the matrix; the SVM on terms learns from a sample of more.
-    svm_cells
-        Terms times classes; beyond that, no SVM on terms is learned: it would be too large to
-        store.
-    map_documents
-        The SVM on the map learns from a sample of more: it has few weights to learn.
-    judged, seen
-        Of large collections one part is held out, and a sample takes part: so many documents
-        judge, so many teach. The time is linear in neither.
-    """
+    classes: int = 500  # the largest ones; others are not learned
+    cells: int = 40_000_000  # training documents x classes, beyond which documents are sampled
+    documents: int | None = None  # the same as a number of documents, if memory sets a limit
+    svm_weights: int = 10_000_000  # entries of the matrix, beyond which the SVM on terms samples
+    svm_cells: int = 25_000_000  # terms x classes, beyond which there is no SVM on terms
+    map_documents: int = 20_000  # sample of the SVM on the map, which has few weights
+    judged: int = 4000  # sample to judge of the one part that large collections hold out
+    seen: int = 16_000  # sample to learn from for that
 
-    classes: int = 500
-    cells: int = 40_000_000
-    documents: int | None = None
-    svm_weights: int = 10_000_000
-    svm_cells: int = 25_000_000
-    map_documents: int = 20_000
-    judged: int = 4000
-    seen: int = 16_000
-
-    def most(self, classes: int) -> int:
-        """Return how many documents all learn from at most."""
+    def n_documents(self, classes: int) -> int:
+        """Return the largest number of documents to learn from."""
         by_cells = self.cells // max(min(classes, self.classes), 1)
         return by_cells if self.documents is None else min(by_cells, self.documents)
 
@@ -142,20 +110,15 @@ LIMITS = TrainingLimits()
 
 ALL, NONE, AUTO = "all", "none", "auto"
 LEAST_DOCUMENTS = 2
-"""A class with fewer is left out: nothing could be held out to calibrate it."""
+"""Smaller classes are left out: nothing could be held out to calibrate them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A classifier: its arrays for the index, and what is to be said of it.
+    """The arrays of a classifier for the index, empty if none could be learned, and facts.
 
-    Attributes
-    ----------
-    arrays
-        Empty where none could be learned.
-    facts
-        None without labels; {"reason": …} where the labels do not do; else labels, documents,
-        left_out (classes with too few documents), and those of `fit_classifiers`.
+    Facts are None without labels, {"reason": …} if the labels do not suffice, else the numbers of
+    labels, documents and classes left out (too few documents), and those of `fit_classifiers`.
     """
 
     arrays: Arrays
@@ -163,12 +126,7 @@ class Learned:
 
 
 def check_train(train: str, splits: Collection[str]) -> None:
-    """Refuse a split that no document is in.
-
-    Raises
-    ------
-    BadOption
-    """
+    """Raise BadOption for a split without documents."""
     if train not in {AUTO, ALL, NONE, *splits}:
         known = sorted(set(splits) - {""})
         raise BadOption(
@@ -185,20 +143,9 @@ def learn_classifier(
     *,
     limits: TrainingLimits = LIMITS,
 ) -> Learned:
-    """Learn to tell the labels apart, and calibrate on documents that were held out.
+    """Learn the labels of weighted documents (rows of unit length), calibrated on held-out ones.
 
-    Parameters
-    ----------
-    X
-        Weighted documents at unit length.
-    labels, splits
-        Of each document.
-    options
-        `train` says which documents to learn from, `seed` settles every random choice.
-    stage
-        Times and announces a stage of the work by its name.
-    limits
-        How much to learn from.
+    `options.train` selects the documents to learn from; `stage` times a stage of the work.
     """
     if options.train == NONE or not any(labels):
         return Learned({}, None)
@@ -235,31 +182,31 @@ def _training_documents(
     options: IndexSpec,
     limits: TrainingLimits,
 ) -> _Training | str:
-    """Choose documents and classes, or say why there are none to learn from."""
-    wanted = options.train
-    if wanted == AUTO:
-        wanted = "train" if _has_labelled(labels, splits, "train") else ALL
+    """Choose documents and classes, or return the reason why there are none to learn from."""
+    split = options.train
+    if split == AUTO:
+        has_train = any(own and name == "train" for own, name in zip(labels, splits, strict=True))
+        split = "train" if has_train else ALL
     words = np.diff(X.indptr) > 0
     rows = [
-        row for row, own in enumerate(labels) if own and words[row] and wanted in {ALL, splits[row]}
+        row for row, own in enumerate(labels) if own and words[row] and split in {ALL, splits[row]}
     ]
     sizes = Counter(name for row in rows for name in labels[row])
     usable = [name for name, size in sizes.items() if size >= LEAST_DOCUMENTS]
-    if len(usable) < 2:  # noqa: PLR2004 (to tell apart takes two)
+    if len(usable) < 2:  # noqa: PLR2004 (a choice needs two)
         return _too_few(sizes)
     largest = sorted(usable, key=lambda name: (-sizes[name], name))[: limits.classes]
     numbers = {name: number for number, name in enumerate(sorted(largest))}
     rows = [row for row in rows if any(map(numbers.__contains__, labels[row]))]
-    rows = _sample(rows, limits.most(len(numbers)), options.seed)
-    own_classes = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
-    starts = np.cumsum([0, *map(len, own_classes)], dtype=np.int64)
-    classes = np.array([one for own in own_classes for one in own], np.int32)
+    most = limits.n_documents(len(numbers))
+    if len(rows) > most:
+        rng = np.random.default_rng(options.seed)
+        rows = sorted(rng.choice(rows, most, replace=False).tolist())
+    by_row = [[numbers[name] for name in labels[row] if name in numbers] for row in rows]
+    starts = np.cumsum([0, *map(len, by_row)], dtype=np.int64)
+    classes = np.array([number for own in by_row for number in own], np.int32)
     members = Members(starts, classes)
     return _Training(np.array(rows, np.int64), list(numbers), members, len(sizes) - len(numbers))
-
-
-def _has_labelled(labels: Sequence[Sequence[str]], splits: Sequence[str], split: str) -> bool:
-    return any(own and each == split for own, each in zip(labels, splits, strict=True))
 
 
 def _too_few(sizes: Counter[str]) -> str:
@@ -270,14 +217,7 @@ def _too_few(sizes: Counter[str]) -> str:
     return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
 
 
-def _sample(rows: list[int], most: int, seed: int) -> list[int]:
-    if len(rows) <= most:
-        return rows
-    rng = np.random.default_rng(seed)
-    return sorted(rng.choice(rows, most, replace=False).tolist())
-
-
-# A classifier is clearly worse than the best if it is so by two standard errors of the difference.
+# A classifier is clearly worse than the best if it is by two standard errors of the difference.
 CLEAR = 2.0
 
 
@@ -288,35 +228,14 @@ def fit_classifiers(
     seed: int,
     limits: TrainingLimits = LIMITS,
 ) -> tuple[Classifier, dict[str, Any]]:
-    """Fit the classifiers, calibrate them, and choose one.
+    """Fit the classifiers to documents with a known term, calibrate them, and choose one.
 
-    Parameters
-    ----------
-    X
-        Weighted training documents as rows, each with a known term.
-    members
-        Their classes, numbered from 0 without a gap.
-    labels
-        The names of the classes.
-    seed
-        Of every random choice.
-    limits
-        How much to learn from.
-
-    Returns
-    -------
-    tuple
-        The classifiers, and what is to be said of them: alpha, judged (how many documents were
-        held out), weights, accuracy and further share of each classifier, chosen.
-
-    Raises
-    ------
-    ValueError
-        No direction tells the classes apart.
+    Return them, and the facts: alpha, judged (number of held-out documents), weights, accuracy and
+    further share of each classifier, chosen. ValueError if no direction distinguishes the classes.
     """
-    # Machines are fitted in a lane of their own beside the rest, one after the other: they share
-    # a random generator, and the arrays must be the same bits each time. The limit on BLAS is
-    # here because limits that are set in two threads would not be lifted in order.
+    # Machines are fitted one after the other in a thread of their own: they share a random
+    # generator, and the arrays must have the same bits each time. The limit on BLAS is set here
+    # because limits that are set in two threads would not be lifted in order.
     with one_blas_thread(), ThreadPoolExecutor(1) as lane:
         folds = held_out_folds(X, members, seed, limits)
         fitting = _Fitting(X, members, len(labels), seed, limits, lane)
@@ -328,21 +247,14 @@ def fit_classifiers(
         ]
         machines = {name: machine.result() for name, machine in whole.machines.items()}
     facts = _calibrated(scores, members, folds, len(labels))
-    found = Classifier(
-        tuple(labels),
-        whole.subspace,
-        members,
-        machines,
-        facts["weights"],
-        facts["chosen"],
-        facts["further"],
-    )
-    return found, {"alpha": whole.alpha, **facts}
+    learned = {name: facts[name] for name in ("weights", "chosen", "further")}
+    classifier = Classifier(tuple(labels), whole.subspace, members, machines, **learned)
+    return classifier, {"alpha": whole.alpha, **facts}
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The map of some documents with what was learned on it, and the machines to come."""
+    """The map of some documents, and the machines that are being fitted."""
 
     alpha: float
     members: Members
@@ -371,7 +283,7 @@ class _Fitting:
     lane: ThreadPoolExecutor
 
     def fit(self, alpha: float | str, rows: NDArray[np.integer[Any]] | None = None) -> _Fitted:
-        """Fit supervised RLPI and all that lies on it, to all documents or to some."""
+        """Fit supervised RLPI and everything on it, to all documents or to some."""
         from lpisearch.methods.rlpi import RLPI
 
         X = self.X if rows is None else self.X[rows]
@@ -405,22 +317,22 @@ class _Fitting:
 def _calibrated(
     scores: list[dict[str, Floats]], members: Members, folds: list[Fold], n_classes: int
 ) -> dict[str, Any]:
-    """Find the weights of each classifier, how much of what was held out it has right, the best.
+    """Return the weights and held-out accuracy of each classifier, and the best one.
 
-    Of those that are not clearly worse than the one with the most right, it is the one that gave
-    the true labels the most.
+    Of those that are not clearly worse than the most accurate one, the best has the largest shares
+    of the true labels.
     """
     if not folds:
         weights = {by: [1.0] * len(parts) for by, parts in CLASSIFIERS.items()}
         none: dict[str, Any] = {"accuracy": {}, "further": {}}
         return {"judged": 0, "weights": weights, "chosen": "centroid", **none}
-    together = {name: np.concatenate([each[name] for each in scores]) for name in scores[0]}
+    joined = {name: np.concatenate([fold[name] for fold in scores]) for name in scores[0]}
     truth = members.of(np.concatenate([fold.judged for fold in folds])).shares(n_classes)
     weights, right, surprises, further = {}, {}, {}, {}
     for by, parts in CLASSIFIERS.items():
-        if not together.keys() >= set(parts):
+        if not joined.keys() >= set(parts):
             continue
-        part_scores = [together[part] for part in parts]
+        part_scores = [joined[part] for part in parts]
         weights[by] = best_weights(part_scores, truth)
         shares = as_shares(weighted(part_scores, weights[by]))
         right[by] = truth[np.arange(len(truth)), shares.argmax(axis=1)] > 0
@@ -447,7 +359,7 @@ ALL_FOLDS_UP_TO = 2000
 
 
 class Fold(NamedTuple):
-    """Rows that are learned from, and rows that are judged."""
+    """Rows to learn from, and rows to judge."""
 
     seen: Rows
     judged: Rows
@@ -456,10 +368,11 @@ class Fold(NamedTuple):
 def held_out_folds(
     X: csr_array, members: Members, seed: int, limits: TrainingLimits = LIMITS
 ) -> list[Fold]:
-    """Cut documents into fifths by whole groups; of more than 2,000, hold out one part only.
+    """Cut documents into fifths, in whole groups of near-duplicates; beyond 2,000, one part only.
 
-    Classes are in proportion, by the first document of each group. A part is left out if what
-    remains would have fewer than two classes.
+    Judged by copies of what it has learned, a classifier that memorises would seem the best, and
+    all would seem surer than they are. Classes are in proportion, by the first document of each
+    group. A part is dropped if the rest has fewer than two classes.
     """
     rng = np.random.default_rng(seed)
     count = len(members.sizes)
@@ -479,11 +392,15 @@ def held_out_folds(
     folds = [
         Fold(sample[part_of_row != part], sample[part_of_row == part]) for part in judged_parts
     ]
-    return [fold for fold in folds if len(fold.judged) and _n_classes(members, fold.seen) > 1]
+    return [
+        fold
+        for fold in folds
+        if len(fold.judged) and len(np.unique(members.of(fold.seen).classes)) > 1
+    ]
 
 
 def _split_single_groups(groups: Rows, members: Members) -> Rows:
-    """Take the only group of a class apart: held out as a whole it would leave nothing of it."""
+    """Split the only group of a class: held out as a whole, nothing of the class would remain."""
     rows = np.repeat(np.arange(len(groups)), members.sizes)
     pairs = np.unique(np.stack([members.classes, groups[rows]]), axis=1)
     single = np.bincount(pairs[0]) == 1
@@ -491,7 +408,3 @@ def _split_single_groups(groups: Rows, members: Members) -> Rows:
     split = groups.copy()
     split[apart] = groups.max(initial=0) + 1 + np.arange(len(apart))
     return np.asarray(np.unique(split, return_inverse=True)[1])
-
-
-def _n_classes(members: Members, rows: Rows) -> int:
-    return len(np.unique(members.of(rows).classes))

@@ -101,7 +101,7 @@ def plan_index(library: Location, options: IndexOptions) -> IndexPlan:
 def _within(size: _Size, options: IndexOptions) -> IndexPlan:
     """Choose memory or files, and sample sizes, for the available memory."""
     limit = None if options.memory is None else options.memory / 1e6
-    learning = Samples(MOST_LEADERS, min(size.documents, LIMITS.most(size.labels)))
+    learning = Samples(MOST_LEADERS, min(size.documents, LIMITS.n_documents(size.labels)))
     needs = _megabytes(size, options, learning, in_files=False)
     in_files = size.documents >= FILES_FROM if limit is None else max(needs) > limit
     in_files = in_files or bool(options.cluster or options.workers)
