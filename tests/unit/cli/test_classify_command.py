@@ -98,12 +98,7 @@ def test_no_answer(cli: Cli) -> None:
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "No label: none of its words is in the index.\n"
     (found,) = _value(cli("classify", "", "--json"))
-    assert found == {
-        "input": "",
-        "labels": [],
-        "decided": [],
-        "note": "the text has no words",
-    }
+    assert found == {"input": "", "labels": [], "decided": [], "note": "the text has no words"}
 
 
 @pytest.mark.usefixtures("indexed")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,6 +41,8 @@ def _run(*words: str | Path, **environment: str) -> Result:
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_help_shows_examples_and_what_holds_everywhere(verb: str) -> None:
     printed = _run(*verb.split(), "--help").stdout
+    assert printed == _run(*verb.split(), "-h").stdout
+    assert COMMANDS[verb].help
     assert printed.count(f"\n    lpisearch {verb}") >= len(EXAMPLES[verb]) > 0
     assert "\nGlobal options:\n  --db FILE " in printed
     assert "--debug" in printed
@@ -134,3 +138,29 @@ def test_a_folder_is_a_prefix(
             printed = _run("--db", library, *words, "--path", path).stdout
             assert ("a.txt" in printed, "b.txt" in printed) == (True, True), (words, path)
             assert "code.txt" not in printed, (words, path)
+
+
+def test_help_lists_every_verb(cli: Cli) -> None:
+    printed = cli("--help").stdout
+    for name, verb in VERBS.items():
+        assert f"  {name.ljust(8)}  {verb.purpose}" in printed
+
+
+def test_a_mistyped_verb_is_guessed(cli: Cli) -> None:
+    result = cli("evaluat")
+    assert result.exit_code == 2
+    assert "Did you mean 'evaluate'?" in result.output
+
+
+def test_a_verb_does_not_import_the_others() -> None:
+    code = (
+        "import sys\nfrom lpisearch.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith('lpisearch.cli.')])"
+    )
+    for words, own in (((), set()), (("topics",), {"topics"})):
+        run = [sys.executable, "-c", code, *words, "--help"]
+        done = subprocess.run(run, capture_output=True, text=True, check=True)
+        modules = set(done.stdout.splitlines()[-1].replace("'", "").strip("[]").split(", "))
+        verbs = {f"lpisearch.cli.{verb.module}" for verb in VERBS.values()}
+        assert modules & verbs == {f"lpisearch.cli.{name}" for name in own}

@@ -91,10 +91,7 @@ def test_docs(cli: Cli) -> None:
 def test_export(cli: Cli, tmp_path: Path) -> None:
     """`docs export --json` prints one value, to a file and to standard output."""
     target = tmp_path / "out.jsonl"
-    assert _value(cli("docs", "export", target, "--json")) == {
-        "documents": 2,
-        "file": str(target),
-    }
+    assert _value(cli("docs", "export", target, "--json")) == {"documents": 2, "file": str(target)}
     lines = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert _value(cli("docs", "export", "--json")) == lines
     assert _value(cli("docs", "export", "--split", "dev", "--json")) == []

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch import __version__
-from lpisearch.cli.app import app
+from lpisearch.cli.hits import section_name
 from lpisearch.cli.output import semantic_weight, size
+from lpisearch.model.answers import Passage
+from lpisearch.model.documents import Section
 from lpisearch.storage import writer_lock
 
 if TYPE_CHECKING:
@@ -158,27 +160,6 @@ def test_the_version(cli: Cli) -> None:
     assert _lines(cli("--version")) == [f"lpisearch {__version__}"]
 
 
-def _verbs() -> list[tuple[str, ...]]:
-    groups = {group.name: group.typer_instance for group in app.registered_groups}
-    names: list[tuple[str, ...]] = [()]
-    names += [(str(one.name),) for one in app.registered_commands]
-    for group, typer_app in groups.items():
-        assert typer_app
-        names.append((str(group),))
-        for one in typer_app.registered_commands:
-            assert one.callback
-            names.append((str(group), one.name or one.callback.__name__))
-    return names
-
-
-@pytest.mark.parametrize("verb", _verbs(), ids=lambda verb: " ".join(verb) or "lpisearch")
-def test_help(cli: Cli, verb: tuple[str, ...]) -> None:
-    """Every verb explains itself, by --help and by -h."""
-    lines = _lines(cli(*verb, "--help"))
-    assert lines == _lines(cli(*verb, "-h"))
-    assert any(line.strip().endswith(".") for line in lines)
-
-
 @pytest.mark.parametrize(
     ("number", "shown"),
     [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (3e9, "3.0 GB")],
@@ -243,3 +224,31 @@ def test_weights_of_the_subspace_are_said_by_length() -> None:
     calibration = {"safe": False, "documents": 500, "weights": {"16": 1.2, "4": 0.98, "8": 1.4}}
     said = "0.98 at 4, 1.4 at 8, 1.2 at 16 words, learned from 500 documents"
     assert semantic_weight(calibration) == said
+
+
+@pytest.mark.parametrize(
+    ("section", "page", "name"),
+    [
+        (None, "", ""),
+        (Section(0, "page", "iv"), "iv", "page iv"),
+        (Section(9, "heading", "Results"), "", "Results"),
+        (Section(9, "heading", "Results"), "12", "page 12, Results"),
+        (Section(0, "chapter", "The tide"), "", "chapter The tide"),
+        (Section(0, "slide", "3"), "", "slide 3"),
+        (Section(0, "sheet", "Prices"), "", "sheet Prices"),
+    ],
+)
+def test_a_passage_is_named_by_page_and_section(
+    section: Section | None, page: str, name: str
+) -> None:
+    assert section_name(Passage("text", section=section, page=page)) == name
+
+
+def test_a_document_says_how_many_sections_it_has(
+    folder: Callable[..., Path], ingest: Callable[..., object], cli: Callable[..., Result]
+) -> None:
+    ingest(folder({"a.md": "# Ships\n\nThey sail.\n\n## Masts\n\nThey stand.", "b.txt": "Plain."}))
+    assert "2 headings" in cli("docs", "show", "a.md").stdout
+    assert "heading" not in cli("docs", "show", "b.txt").stdout
+    shown = json.loads(cli("docs", "show", "a.md", "--json").stdout)
+    assert shown["sections"][1] == {"start": 19, "kind": "heading", "name": "Masts"}

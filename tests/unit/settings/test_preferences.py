@@ -46,7 +46,7 @@ def test_what_stands_beside_goes_before(own: Callable[[str], Path], library: Pat
     beside.write_text('by = "semantic"\nindex.dims = 60\n')
     found = read_preferences(library)
     assert [(key, one[-1].value) for key, one in found.values.items()] == [
-        *(("k", 20), ("by", "semantic"), ("index.dims", 60), ("index.alpha", "auto")),
+        *(("k", 20), ("by", "semantic"), ("index.dims", 60), ("index.alpha", "auto"))
     ]
     k, by, dims = (found.get(key) for key in ("k", "by", "index.dims"))
     assert k is not None
