@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.options import ReadOptions
-from lpisearch.readers.fields import labels_of
+from lpisearch.readers.records import labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

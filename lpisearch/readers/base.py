@@ -137,35 +137,18 @@ class Reader:
     many: bool = False
 
 
-READING_SECONDS = 30.0
-"""Processor time for reading a small file."""
-
-STORING_SECONDS = 10.0
-"""Processor time beyond that, for cutting into words and storing."""
-
-SECONDS_FOR_EACH_MEBIBYTE = 10.0
-"""More for each MiB that a file takes on disk: a hundred times what an honest one needs."""
-
-SILENT_SECONDS = 60.0
-"""Time without any answer of a reader, whether it computes or waits."""
-
-MEMORY_BYTES = 768 * MEBIBYTE
-"""Address space of one worker."""
-
+READING_SECONDS = 30.0  # processor time to read a small file
+STORING_SECONDS = 10.0  # beyond that, to tokenise and store it
+SECONDS_FOR_EACH_MEBIBYTE = 10.0  # more per MiB on disk: a hundred times what an honest file needs
+SILENT_SECONDS = 60.0  # without an answer of a reader, whether it computes or waits
+MEMORY_BYTES = 768 * MEBIBYTE  # address space of one worker
 USUAL_DOCUMENT_BYTES = ReadOptions().max_document_bytes
-
-IN_PROCESS_BYTES = MEBIBYTE
-"""A plain file of a simple format up to this size is read without a worker."""
-
-MOST_REMARKS = 1000
-"""So many warnings of one file are passed on, and one that there are more."""
-
-MOST_PROBLEMS = 10_000
-"""A file is given up after so many records that cannot be read, unless more can."""
-
+IN_PROCESS_BYTES = MEBIBYTE  # a plain file of a simple format up to this size needs no worker
+MOST_REMARKS = 1000  # warnings of one file; the next one says that there are more
+MOST_PROBLEMS = 10_000  # unreadable records that end a file, unless more can be read
+# Of one document, or pairs of characters: FTS5 holds them all in memory, 200 bytes each. The
+# complete works of an author have 30,000.
 MOST_DIFFERENT_WORDS = 1_500_000
-"""Of one document, or pairs of characters: FTS5 holds all of them at once, 200 bytes for each. The
-complete works of an author have 30,000."""
 
 
 def reading_seconds(file_bytes: int, base: float = READING_SECONDS) -> float:

@@ -17,7 +17,7 @@ from lpisearch.messages import Message, Option, counted
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
-from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles
+from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
 
 if TYPE_CHECKING:

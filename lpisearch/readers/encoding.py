@@ -193,9 +193,7 @@ def _decode_strictly(data: bytes, encoding: str, *, final: bool) -> str | None:
         return None
 
 
-SAMPLE_BYTES = 64 * 1024
-"""How much of a text charset-normalizer is shown: more does not make it surer."""
-
+SAMPLE_BYTES = 64 * 1024  # of a text for charset-normalizer: more does not make it surer
 LONGEST_MARK = 4
 
 

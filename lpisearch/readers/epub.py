@@ -143,4 +143,4 @@ def _facts(package: ET.Element) -> dict[str, list[str]]:
     return {}
 
 
-READER = Reader(name="epub", suffixes=(".epub",), read=read, isolated=True)
+READER = Reader("epub", (".epub",), read, isolated=True)

@@ -15,7 +15,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.readers.base import Reader, line_sections
 from lpisearch.readers.encoding import Decoded, decode, decode_text
-from lpisearch.readers.fields import date_of
+from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ def _facts(tree: LexborHTMLParser) -> dict[str, str]:
     return {fact: value for fact, value in facts.items() if value}
 
 
-DEEPEST = 1000
-"""A page nested deeper is not parsed into a tree: the parser takes quadratic time for it."""
+DEEPEST = 1000  # a page nested deeper is not parsed into a tree, which takes quadratic time
 
 
 class HtmlText(NamedTuple):

@@ -29,7 +29,6 @@ from lpisearch.readers.worker import receive
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
-    from types import TracebackType
 
     from lpisearch.model.documents import Document, Problem
     from lpisearch.options import ReadOptions
@@ -66,23 +65,18 @@ class IsolatedReaders:
         self._own = threading.local()
         self._workers: set[WorkerProcess] = set()
         self._lock = threading.Lock()
-        self._room = Room()
+        self._ahead = ReadAhead()
         self._closed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def submit(
         self, source: SourceFile, reader: str, on_wait: Callable[[], object] | None = None
-    ) -> Answer:
+    ) -> DocumentStream:
         """Read a file in a worker; the caller bounds how many answers are pending.
 
         Consume answers in the order of their files: another order may deadlock. `reader` is a name
@@ -99,15 +93,15 @@ class IsolatedReaders:
             "seconds": reading_seconds(source.size, self._seconds),
             "silent": self._silent_seconds,
         }
-        answer = Answer(self._room, on_wait)
-        self._threads.submit(self._read, request, answer).add_done_callback(answer.end)
-        return answer
+        stream = DocumentStream(self._ahead, on_wait)
+        self._threads.submit(self._read, request, stream).add_done_callback(stream.end)
+        return stream
 
     def close(self) -> None:
         """End the workers; files not yet read are abandoned."""
         with self._lock:
             self._closed = True
-        self._room.close()
+        self._ahead.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in tuple(self._workers):
             worker.kill()
@@ -116,12 +110,12 @@ class IsolatedReaders:
             worker.stop()
         self._workers.clear()
 
-    def _read(self, request: dict[str, Any], answer: Answer) -> None:
+    def _read(self, request: dict[str, Any], stream: DocumentStream) -> None:
         worker = self._worker()
         packs = worker.packs(request)
         try:
             for pack in packs:
-                if not answer.put(pack):
+                if not stream.put(pack):
                     break
         finally:
             packs.close()  # type: ignore[attr-defined]  # a generator
@@ -143,9 +137,7 @@ class IsolatedReaders:
         return worker
 
 
-FILES_PER_WORKER = 1000
-"""A worker is then replaced, so that leaks of an extractor do not add up."""
-
+FILES_PER_WORKER = 1000  # then a worker is replaced: leaks of an extractor do not add up
 _LOOK_SECONDS = 0.5
 _BUFFER_BYTES = 256 * 1024
 
@@ -286,14 +278,11 @@ def _ending(status: int, seconds: float) -> str:
     return f"could not be read: its extractor ended with status {status}"
 
 
-AHEAD_BYTES = 8 * MEBIBYTE
-"""How much all workers together may have read that nobody has taken yet."""
-
-LONG_WAIT_SECONDS = 1.0
-"""Whoever waits longer for a file is told."""
+AHEAD_BYTES = 8 * MEBIBYTE  # read by all workers together and not yet consumed
+LONG_WAIT_SECONDS = 1.0  # after which `on_wait` is called
 
 
-class Answer:
+class DocumentStream:
     """The documents and problems of one file; iterate once.
 
     Iterating raises ReaderError if the file is unreadable or the reader crashed, hung or took too
@@ -302,10 +291,10 @@ class Answer:
     had read.
     """
 
-    def __init__(self, room: Room, on_wait: Callable[[], object] | None = None) -> None:
+    def __init__(self, ahead: ReadAhead, on_wait: Callable[[], object] | None = None) -> None:
         self.seconds = 0.0
         self.consumed = 0
-        self._room = room
+        self._ahead = ahead
         self._on_wait = on_wait
         self._packs: deque[Frame] = deque()
         self._wanted = self._left = self._ended = False
@@ -325,47 +314,47 @@ class Answer:
 
     def put(self, pack: Frame) -> bool:
         """Add a pack as soon as there is room; return False if the consumer has left."""
-        with self._room.changed:
+        with self._ahead.changed:
             # The file that is waited for always finds room, so that it is never held up by others.
-            self._room.changed.wait_for(
+            self._ahead.changed.wait_for(
                 lambda: (
-                    self._room.closed
+                    self._ahead.closed
                     or self._left
-                    or self._room.held + len(pack) <= AHEAD_BYTES
+                    or self._ahead.held + len(pack) <= AHEAD_BYTES
                     or (self._wanted and not self._packs)
                 )
             )
-            if self._room.closed or self._left:
+            if self._ahead.closed or self._left:
                 return False
             self._packs.append(pack)
-            self._room.held += len(pack)
-            self._room.changed.notify_all()
+            self._ahead.held += len(pack)
+            self._ahead.changed.notify_all()
             return True
 
     def end(self, reading: Future[None]) -> None:
         """Record that nothing more comes, and why."""
-        with self._room.changed:
+        with self._ahead.changed:
             self._error = not_read() if reading.cancelled() else reading.exception()
             self._ended = True
-            self._room.changed.notify_all()
+            self._ahead.changed.notify_all()
 
     def _next(self) -> Frame | None:
-        with self._room.changed:
+        with self._ahead.changed:
             self._wanted = True
-            self._room.changed.notify_all()
+            self._ahead.changed.notify_all()
         self._wait()
-        with self._room.changed:
+        with self._ahead.changed:
             if not self._packs:
                 return None
             pack = self._packs.popleft()
-            self._room.held -= len(pack)
-            self._room.changed.notify_all()
+            self._ahead.held -= len(pack)
+            self._ahead.changed.notify_all()
             return pack
 
     def _wait(self) -> None:
         """Wait for a pack or the end; call `on_wait` once if it takes long."""
-        with self._room.changed:
-            self._room.changed.wait_for(
+        with self._ahead.changed:
+            self._ahead.changed.wait_for(
                 lambda: self._packs or self._ended, LONG_WAIT_SECONDS if self._on_wait else None
             )
             waited = not (self._packs or self._ended)
@@ -375,14 +364,14 @@ class Answer:
             self._wait()
 
     def _leave(self) -> None:
-        with self._room.changed:
+        with self._ahead.changed:
             self._left = True
-            self._room.held -= sum(map(len, self._packs))
+            self._ahead.held -= sum(map(len, self._packs))
             self._packs.clear()
-            self._room.changed.notify_all()
+            self._ahead.changed.notify_all()
 
 
-class Room:
+class ReadAhead:
     """The bytes that all answers of a pool hold together, and their condition variable."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from lpisearch.readers.encoding import (
     text_chunks,
     utf8_chunks,
 )
-from lpisearch.readers.fields import FieldRoles, document_from_fields, find_roles, named_fields
+from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles, named_fields
 from lpisearch.readers.streams import EMPTY, chunks, lines, over_limit
 
 if TYPE_CHECKING:
@@ -138,9 +138,8 @@ class _Window:
 _BLANK = re.compile(r"[ \t\n]*")
 
 
+# NaN and Infinity, which are not JSON but are written, become null.
 DECODER = json.JSONDecoder(parse_constant=lambda _: None)
-"""Takes NaN and Infinity, which are no JSON but are written, for null."""
-
 PLAIN = Document("", "")
 
 

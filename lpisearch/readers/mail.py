@@ -21,8 +21,8 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean, decode, decode_text
-from lpisearch.readers.fields import date_of, document_from_fields, find_roles
 from lpisearch.readers.html import page_of
+from lpisearch.readers.records import date_of, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, NO_TEXT, chunks, lines, over_limit, whole
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if value}
 
 
-MAIL_READER = Reader(name="eml", suffixes=(".eml",), read=read_mail, isolated=True)
+MAIL_READER = Reader("eml", (".eml",), read_mail, isolated=True)
 
 
 def read_mbox(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:

@@ -20,7 +20,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader, line_sections
 from lpisearch.readers.encoding import decode_text
-from lpisearch.readers.fields import FRONT_MATTER, document_from_fields, find_roles
+from lpisearch.readers.records import FRONT_MATTER, document_from_fields, find_roles
 from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:

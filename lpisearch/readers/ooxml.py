@@ -15,14 +15,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.streams import Archive
-from lpisearch.readers.xml import (
-    Properties,
-    TextFlow,
-    attribute,
-    local_name,
-    parse_xml,
-    walk,
-)
+from lpisearch.readers.xml import Properties, TextFlow, attribute, local_name, parse_xml, walk
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
@@ -152,7 +145,7 @@ def _gather(root: ET.Element, flow: TextFlow, heading_styles: Collection[str]) -
             is_heading = attribute(element, "val") in heading_styles
 
 
-DOCX_READER = Reader(name="docx", suffixes=(".docx", ".docm"), read=read_docx, isolated=True)
+DOCX_READER = Reader("docx", (".docx", ".docm"), read_docx, isolated=True)
 
 
 PPTX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -231,9 +224,7 @@ def _placeholder(name: str, element: ET.Element, known: str) -> str:
     return "" if name == "sp" else attribute(element, "type") if name == "ph" else known
 
 
-PPTX_READER = Reader(
-    name="pptx", suffixes=(".pptx", ".pptm", ".ppsx"), read=read_pptx, isolated=True
-)
+PPTX_READER = Reader("pptx", (".pptx", ".pptm", ".ppsx"), read_pptx, isolated=True)
 
 
 XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -342,4 +333,4 @@ def _text(element: ET.Element) -> str:
     )
 
 
-XLSX_READER = Reader(name="xlsx", suffixes=(".xlsx", ".xlsm"), read=read_xlsx, isolated=True)
+XLSX_READER = Reader("xlsx", (".xlsx", ".xlsm"), read_xlsx, isolated=True)

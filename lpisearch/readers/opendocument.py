@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
 from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.streams import Archive
-from lpisearch.readers.xml import (
-    Properties,
-    TextFlow,
-    attribute,
-    local_name,
-    parse_xml,
-    walk,
-)
+from lpisearch.readers.xml import Properties, TextFlow, attribute, local_name, parse_xml, walk
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
@@ -100,8 +94,11 @@ def _is_heading(name: str, element: ET.Element) -> bool:
 _BODY = {"sheet": ("spreadsheet", "table"), "slide": ("presentation", "page")}
 
 
-def read_parts(source: SourceFile, kind: str, media_type: str) -> Iterator[Document]:
+def read_parts(
+    source: SourceFile, options: ReadOptions, kind: str, media_type: str
+) -> Iterator[Document | Problem]:
     """Yield the document of a file, with a section for each sheet or slide."""
+    del options  # the worker bounds the size of the answer
     with Archive(source) as archive:
         root = content(archive)
         properties = properties_of(archive)
@@ -139,28 +136,12 @@ def read_odt(source: SourceFile, options: ReadOptions) -> Iterator[Document | Pr
     yield properties.document(flow.heading or source.stem, flow.text, flow.sections, ODT_MEDIA_TYPE)
 
 
-ODT_READER = Reader(name="odt", suffixes=(".odt",), read=read_odt, isolated=True)
+ODT_READER = Reader("odt", (".odt",), read_odt, isolated=True)
 
 
-ODS_MEDIA_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
-
-
-def read_ods(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the workbook."""
-    del options  # the worker bounds the size of the answer
-    yield from read_parts(source, "sheet", ODS_MEDIA_TYPE)
-
-
-ODS_READER = Reader(name="ods", suffixes=(".ods",), read=read_ods, isolated=True)
-
-
-ODP_MEDIA_TYPE = "application/vnd.oasis.opendocument.presentation"
-
-
-def read_odp(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield the presentation."""
-    del options  # the worker bounds the size of the answer
-    yield from read_parts(source, "slide", ODP_MEDIA_TYPE)
-
-
-ODP_READER = Reader(name="odp", suffixes=(".odp",), read=read_odp, isolated=True)
+_SPREADSHEET = "application/vnd.oasis.opendocument.spreadsheet"
+_PRESENTATION = "application/vnd.oasis.opendocument.presentation"
+_read_ods = partial(read_parts, kind="sheet", media_type=_SPREADSHEET)
+_read_odp = partial(read_parts, kind="slide", media_type=_PRESENTATION)
+ODS_READER = Reader("ods", (".ods",), _read_ods, isolated=True)
+ODP_READER = Reader("odp", (".odp",), _read_odp, isolated=True)

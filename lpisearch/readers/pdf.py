@@ -18,7 +18,7 @@ from lpisearch.messages import Message, Option
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader, join_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.fields import date_of
+from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import open_seekable
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from lpisearch.readers.base import SourceFile
 
 
-BAD_SHARE = 0.3
-"""More unreadable characters than this, and the fonts give no usable text."""
-
-LETTER_SHARE = 0.5
-"""Fewer letters and digits than this, and the text is hardly prose."""
-
+BAD_SHARE = 0.3  # with more unreadable characters the fonts give no usable text
+LETTER_SHARE = 0.5  # with fewer letters and digits the text is hardly prose
 OCR = Option("ocr")
 _SAMPLE_CHARACTERS = 20_000
 _UNREADABLE = frozenset({"Cc", "Cn", "Co", "Cs"})  # control, unassigned, private use, surrogate
@@ -180,15 +176,14 @@ def _sniff(head: bytes) -> bool:
     return b"%PDF-" in head[:1024]
 
 
-READER = Reader(name="pdf", suffixes=(".pdf",), read=read, sniff=_sniff, isolated=True)
+READER = Reader("pdf", (".pdf",), read, sniff=_sniff, isolated=True)
 
 
 _DOTS_PER_INCH = 300
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 25_000_000  # a page of A4 at this resolution has 9 million
 _PAGE_SECONDS = 60
-OCR_SECONDS = 3600.0
-"""Time for one file."""
+OCR_SECONDS = 3600.0  # for one file
 
 
 def is_installed() -> bool:

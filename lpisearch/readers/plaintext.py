@@ -10,6 +10,7 @@ omitted; `#+FILETAGS` of Org are labels.
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,7 +18,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Section
 from lpisearch.readers.base import Reader, line_sections
 from lpisearch.readers.encoding import decode_text, looks_binary
-from lpisearch.readers.fields import date_of, labels_of
+from lpisearch.readers.records import date_of, labels_of
 from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:
@@ -152,11 +153,6 @@ _KEY = re.compile(r"([\w][\w ./-]{0,80}|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'):(?:[ \
 _TITLES = ("title", "name")
 
 
-def read_yaml(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield warnings about the encoding, then the one document."""
-    yield from read_marked(source, options, "application/yaml", _marked)
-
-
 def _marked(text: str) -> Marked:
     """Return the lines, the keys among them, and the title."""
     lines = [line for line in text.split("\n") if line.rstrip() not in {"---", "..."}]
@@ -173,7 +169,9 @@ def _marked(text: str) -> Marked:
     return lines, headings, {"title": title}
 
 
-YAML_READER = Reader("yaml", (".yaml", ".yml"), read_yaml)
+YAML_READER = Reader(
+    "yaml", (".yaml", ".yml"), partial(read_marked, media_type="application/yaml", marked=_marked)
+)
 
 
 _ADORNMENT = re.compile(r"([=\-`:.'\"~^_*+#<>])\1+\s*$")
@@ -185,11 +183,6 @@ _WITHOUT_TEXT = {"image", "contents", "toctree", "include", "literalinclude", "r
 _ROLE = re.compile(r"(?::[\w:+.-]{1,60}:)?`([^`<\n]*)(?:<[^`\n]*>)?`(?:_{1,2}|:[\w:+.-]{1,60}:)?")
 _LITERAL = re.compile(r"``([^`\n]*)``")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}([^*\n]{1,400})\*{1,2}(?![\w*])")
-
-
-def read_rst(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield warnings about the encoding, then the one document."""
-    yield from read_marked(source, options, "text/x-rst", _rst_marked)
 
 
 def _rst_marked(text: str) -> Marked:
@@ -231,7 +224,9 @@ def _plain(line: str) -> str:
     return _EMPHASIS.sub(r"\1", line) if "*" in line else line
 
 
-RST_READER = Reader("rst", (".rst", ".rest"), read_rst)
+RST_READER = Reader(
+    "rst", (".rst", ".rest"), partial(read_marked, media_type="text/x-rst", marked=_rst_marked)
+)
 
 
 _HEADING = re.compile(r"\*+ +(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED) +)?(?:\[#[A-Z0-9]\] +)?(.*)")
@@ -243,11 +238,6 @@ _DRAWER_ENDS = re.compile(r"\s*:END:$", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^][\n]{1,2000})\](?:\[([^][\n]{1,2000})\])?\]")
 _ORG_EMPHASIS = re.compile(r"(?<![\w*/=~+])([*/=~+_])([^*/=~+\n]{1,400})\1(?![\w*/=~+])")
 _STATED = {"author": "author", "description": "description", "keywords": "keywords"}
-
-
-def read_org(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
-    """Yield warnings about the encoding, then the one document."""
-    yield from read_marked(source, options, "text/x-org", _org_marked)
 
 
 def _org_marked(text: str) -> Marked:
@@ -288,4 +278,6 @@ def _org_plain(line: str) -> str:
     return _ORG_EMPHASIS.sub(r"\2", line)
 
 
-ORG_READER = Reader("org", (".org",), read_org)
+ORG_READER = Reader(
+    "org", (".org",), partial(read_marked, media_type="text/x-org", marked=_org_marked)
+)

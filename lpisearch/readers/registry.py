@@ -68,7 +68,6 @@ READERS: dict[str, Reader] = {
         plaintext.TEXT_READER,
     )
 }
-"""Every format by the name that the option `format` calls it."""
 
 
 def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:

@@ -24,18 +24,14 @@ from lpisearch.options import MEBIBYTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from lpisearch.readers.base import SourceFile
 
 
 CHUNK_BYTES = 256 * 1024
 
-EXPANSION_RATIO = 200
-"""Unpacked to packed bytes, of gzip and of zip. Honest text and XML reach about 30."""
-
-EXPANSION_FREE_BYTES = 10 * MEBIBYTE
-"""Not counted: a small file may pack very well without being an attack."""
+EXPANSION_RATIO = 200  # unpacked to packed bytes; honest text and XML reach about 30
+EXPANSION_FREE_BYTES = 10 * MEBIBYTE  # a small file may pack very well without being an attack
 
 EMPTY = "is empty"
 NO_TEXT = "has no text"
@@ -158,12 +154,7 @@ class Archive:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self._zip.close()
         self._stream.close()
 

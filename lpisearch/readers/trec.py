@@ -19,7 +19,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 from lpisearch.readers.encoding import clean, decode, utf8_chunks
-from lpisearch.readers.fields import date_of, named_fields
+from lpisearch.readers.records import date_of, named_fields
 from lpisearch.readers.streams import EMPTY, lines, over_limit
 
 if TYPE_CHECKING:

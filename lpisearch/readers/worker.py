@@ -130,9 +130,8 @@ def _document(values: list[Any], text: str) -> Document:
     )
 
 
+# A hung worker ends by itself this long after its parent should have ended it.
 ORPHAN_GRACE_SECONDS = 5
-"""A hung worker ends by itself this long after its parent should have ended it."""
-
 _PACK_BYTES = 64 * 1024
 _PACK_RECORDS = 500
 

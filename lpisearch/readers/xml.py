@@ -14,7 +14,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.readers.base import Reader, line_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.fields import date_of
+from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from lpisearch.ingest.ignore import IgnorePatterns
 from lpisearch.readers.encoding import _SCRIPTS
-from lpisearch.readers.fields import split_labels
+from lpisearch.readers.records import split_labels
 from lpisearch.storage.dialects import Glob
 from lpisearch.text.characters import WrittenPhrase
 from tests.expressions import (
@@ -99,7 +99,7 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
     "lpisearch.ingest.ignore._segment": (
         lambda text: _PATTERNS.verdict(f"/x/{text}", is_folder=False),
     ),
-    "lpisearch.readers.fields.split_labels": (partial(split_labels, separators=";,|^-]"),),
+    "lpisearch.readers.records.split_labels": (partial(split_labels, separators=";,|^-]"),),
     "lpisearch.readers.encoding._usual_share": tuple(
         re.compile(f"[{script}\\W]+").findall
         for script in _SCRIPTS.values()

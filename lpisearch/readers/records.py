@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lpisearch.options import ReadOptions
 
 
+# The parts of a document, and the usual names of their fields, best first.
 USUAL_NAMES = {
     "id": ("_id", "id", "docid", "docno", "doc_id"),
     "title": ("title", "subject", "headline", "name"),
@@ -36,10 +37,7 @@ USUAL_NAMES = {
     "metadata": ("metadata",),
     "sections": ("sections",),
 }  # fmt: skip
-"""The parts of a document, and the field names that are taken for them, best first."""
-
-FRONT_MATTER = ("title", "labels", "split", "date")
-"""The parts that the head of a text file can play."""
+FRONT_MATTER = ("title", "labels", "split", "date")  # the parts that front matter may state
 
 _NOTHING = Document("", "")
 _WORDS = {"auto", "folder", "none", ""}
@@ -188,8 +186,7 @@ class _Names:
         return name if name in self._exact else self._folded.get(name.strip().casefold())
 
 
-DEEPEST = 32
-"""Metadata nested deeper than this is refused, so that every later step can recurse."""
+DEEPEST = 32  # metadata nested deeper is refused, so that every later step can recurse
 
 
 class Unusable(ValueError):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lpisearch.model.codec import to_json
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import ReadOptions
-from lpisearch.readers.fields import (
+from lpisearch.readers.records import (
     FieldRoles,
     Unusable,
     date_of,
