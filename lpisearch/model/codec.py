@@ -141,6 +141,7 @@ FORMS: dict[type, tuple[str | Key, ...]] = {
 }
 
 _PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_ATOMS = frozenset({str, bool, int, type(None)})
 _SCALARS = int | float | bool | str | None
 # Names in annotations of records and options that are imported for type checkers alone.
 _NAMES: dict[str, Any] = {
@@ -167,6 +168,7 @@ class BadForm(ValueError):
         self.where, self.reason = where, reason
 
 
+@cache
 def is_record(kind: Any) -> bool:
     """Tell whether a type is a dataclass or a named tuple."""
     return isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_field_defaults"))
@@ -225,6 +227,8 @@ def to_json(value: Any, digits: int | None = None) -> Any:
     that each face can render it.
     """
     kind: Any = type(value)
+    if kind in _ATOMS:
+        return value
     if is_record(kind):
         pairs = ((key, _raw(key, value)) for key in keys_of(kind))
         return {
