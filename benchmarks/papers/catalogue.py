@@ -20,13 +20,7 @@ EVERY = "all"
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Return the tables that are asked for.
-
-    Raises
-    ------
-    SystemExit
-        There is no such table; it says which there are.
-    """
+    """Return the tables that are asked for."""
     known = [table.name for paper in PAPERS for table in paper.tables]
     unknown = [name for name in names if name not in (*known, EVERY)]
     if unknown:

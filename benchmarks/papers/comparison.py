@@ -109,13 +109,7 @@ def with_average(
     paper: Mapping[tuple[str, str], Value],
     here: Mapping[tuple[str, str], Value],
 ) -> tuple[dict[tuple[str, str], Value], dict[tuple[str, str], Value]]:
-    """Add the average row to both, over the rows that were measured.
-
-    Parameters
-    ----------
-    rows
-        The rows of which it is the average; where all were measured, what the paper prints stays.
-    """
+    """Add the average row to both, over the rows that were measured."""
     both = dict(paper), dict(here)
     columns = dict.fromkeys(column for _, column in (*paper, *here))
     for column in columns:

@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def collected(measured: Iterable[tuple[str, float, float]]) -> Curves:
-    """Average over draws.
-
-    Parameters
-    ----------
-    measured
-        The name of a curve, x, and y in one draw.
-    """
+    """Average over draws."""
     found: dict[str, dict[float, list[float]]] = {}
     for label, x, y in measured:
         found.setdefault(label, {}).setdefault(x, []).append(y)

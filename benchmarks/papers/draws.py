@@ -31,13 +31,6 @@ class Keeper:
 
     What is written again each time is all of the run, so that of two runs at once neither loses
     what it measured to the other.
-
-    Parameters
-    ----------
-    folder
-        Of the pages.
-    every
-        Seconds between two writings.
     """
 
     def __init__(self, folder: Path, every: float = EVERY_SECONDS) -> None:
@@ -68,15 +61,7 @@ def kept_draws(folder: Path, every: float = EVERY_SECONDS) -> Iterator[Keeper]:
 
 
 def read_draws(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what was measured of some collections, by the name of the part.
-
-    Parameters
-    ----------
-    folder
-        Of the pages.
-    names
-        Of `datasets.DATASETS`.
-    """
+    """Return what was measured of some collections, by the name of the part."""
     found: dict[str, dict[str, Any]] = {}
     for path in (folder / FOLDER / f"{name}.jsonl.gz" for name in sorted(set(names))):
         if path.exists():

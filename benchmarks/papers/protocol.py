@@ -90,21 +90,7 @@ def run(
     draws: Mapping[str, Any] | None = None,
     keep: Callable[[Part, dict[str, Any]], None] = lambda _part, _value: None,
 ) -> Results:
-    """Compute the parts that are not there yet; each is written down when it is done.
-
-    Parameters
-    ----------
-    parts
-        All that the pages take.
-    cells
-        What this run has measured, or one that was interrupted.
-    extent
-        What is measured, and how long.
-    draws
-        What earlier runs left, by the names of parts.
-    keep
-        Told each measurement of this run, or of one that was interrupted.
-    """
+    """Compute the parts that are not there yet; each is written down when it is done."""
     wanted = in_order(part for part in dict.fromkeys(parts) if part.method.is_known)
     interrupted = {part: cells.value(str(part), dict) for part in wanted if cells.has(str(part))}
     for part, value in interrupted.items():
