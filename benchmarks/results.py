@@ -1,4 +1,4 @@
-"""Write docs/results.md: what `lpisearch evaluate` says of public collections, at its defaults.
+"""Write docs/results.md: the output of `lpisearch evaluate` for public collections.
 
 Run: make results  (python benchmarks/results.py [--data ../shared/data] [SECTION …])
 
@@ -25,26 +25,16 @@ FIGURES = PAGE.parent / "figures"
 TDT2 = "tdt2/tdt2.npz"
 TITLE = """# Results
 
-What `lpisearch evaluate` says of public collections, at its defaults. Written by `make results`:
-every table is the output of the command above it, where `DATA` is the folder of the collections
-(one file `docs.jsonl.gz` each, as `lpisearch ingest` reads it). What is measured, and how:
+Output of `lpisearch evaluate` for public collections, with defaults. Written by `make results`:
+each table is the output of the command above it, where `DATA` is the folder of the collections
+(one file `docs.jsonl.gz` each, as `lpisearch ingest` reads it). Description of the measures:
 [evaluation.md](evaluation.md). The papers' own protocols: [papers](papers/README.md).
 """
 
 
 @dataclass(frozen=True)
 class Section:
-    """Some commands under a heading.
-
-    Attributes
-    ----------
-    name
-        To ask for it.
-    text
-        What is to be known before the tables.
-    commands
-        The collection, and the words after `lpisearch --db COLLECTION.db`.
-    """
+    """Commands under a heading, with a text before the tables."""
 
     name: str
     title: str
@@ -57,7 +47,7 @@ SECTIONS = (
         "retrieval",
         "Ad-hoc retrieval",
         "After `lpisearch ingest DATA/NAME/docs.jsonl.gz` and `lpisearch index`. One setting for\n"
-        "all collections; how it was found: [ranking.md](ranking.md).",
+        "all collections; see [ranking.md](ranking.md).",
         tuple(
             (
                 name,
@@ -72,7 +62,7 @@ SECTIONS = (
     Section(
         "by-date",
         "Classification: 20 Newsgroups, by date",
-        "Headers are kept. Everything is learned from the 11,314 earlier messages alone.",
+        "Headers are kept. Training uses only the 11,314 earlier messages.",
         (("20newsgroups", "evaluate classify --split field"),),
     ),
     Section(

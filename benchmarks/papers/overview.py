@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from lpisearch.model.reports import Cell
 
 _HEAD = """\
-# The papers' tables, measured here
+# Reproduced tables of the papers
 
-Written by `make papers` (every draw of the papers; it takes a night, can be interrupted, and goes
-on where it was) or `make papers SHORT=1` (some of the draws, about ten minutes on two cores). The
-pages put each value of a paper beside the one measured here, with its standard deviation and the
-number of draws. Nothing is tuned to match; where numbers differ, the page says why as far as is
-known. Measurements of single draws are kept in `draws/` (the tables that have none there were
-measured before they were): `python -m benchmarks.papers TABLE … --full --keep` adds to them those
-that are missing, `--minutes N` as many as N minutes allow, the first draws of everything first.
+Written by `make papers` (every draw of the papers; takes a night, and can be interrupted and
+resumed) or `make papers SHORT=1` (some of the draws, about ten minutes on two cores). The pages
+compare each value of a paper with the one measured here, with its standard deviation and the
+number of draws. Nothing is tuned to match; where numbers differ, the page explains why as far as
+known. Measurements of single draws are stored in `draws/` (except for tables measured before it
+existed): `python -m benchmarks.papers TABLE … --full --keep` adds those that are missing,
+`--minutes N` as many as N minutes allow, the first draws of every table first.
 
-Data: TDT2 as the authors published it, Reuters-21578 and 20 Newsgroups built from their texts. The
-papers have 8,067 documents of Reuters-21578; here are 8,068. Of the documents with exactly one
-topic, of the 30 largest, without those that the collection marks as unused, there are 8,885. 769 of
-them have no article: the body is a filler (“Blah blah”) or begins with asterisks; 48 more have no
-title. Without both, the largest class has 3,714 documents (papers: 3,713) and the median class 45
-(45). The rule was found by what such a body is worth to a count of words, then by these sizes; no
-result of a method had a part in it.
+Data: TDT2 as the authors published it, Reuters-21578 and 20 Newsgroups built from their texts.
+The papers have 8,067 documents of Reuters-21578; here there are 8,068. The collection has 8,885
+documents with exactly one topic, among the 30 largest, that are not marked as unused. 769 of
+them have no article: the body is a filler (“Blah blah”) or begins with asterisks; 48 more have
+no title. Without both, the largest class has 3,714 documents (papers: 3,713) and the median
+class 45 (45). The rule was derived from the content of such bodies and these sizes; no result of
+a method was used.
 
 """
 # Report, table, row, column, and the least that shows a method to work as its paper says.
@@ -53,13 +53,13 @@ _AVERAGED = ("rlpi-2007-2", "spg-2008-3", "spg-2008-4", "lpfl-2012-1", "lpfl-201
 _AVERAGES_TITLE = "Averages over 2 to 10 classes, accuracy in %"
 _AVERAGES_NOTE = (
     "The error is the standard error of the average measured here; that of the paper's average is "
-    "about as large. Draws are those of the number of classes that has fewest."
+    "about as large. “Draws” is the smallest number over the numbers of classes."
 )
 _DIFFERENCES_NOTE = (
-    "Beyond 2 points on TDT2: k-means on terms (Baseline) that goes by cosine, not by Euclidean "
-    "distance, has the papers' AC and NMI (rlpi-2007, “what the text leaves open”); LSI of "
-    "spg-2008 is that of the best number of dimensions, where rlpi-2007 takes as many as classes "
-    "(spg-2008, there). The papers say neither, so the tables go on as their texts have it."
+    "Differences beyond 2 points on TDT2: k-means on terms (Baseline) by cosine instead of "
+    "Euclidean distance gives the papers' AC and NMI (rlpi-2007, “what the text leaves open”); LSI "
+    "of spg-2008 has the best number of dimensions, while rlpi-2007 uses as many as classes (see "
+    "spg-2008). The papers state neither, so the tables follow their texts."
 )
 _AVERAGES_NOTES = (_AVERAGES_NOTE, _DIFFERENCES_NOTE)
 
@@ -82,7 +82,7 @@ def overview(folder: Path, papers: tuple[Paper, ...]) -> str:
                 tuple(_averages(known)),
                 (_AVERAGES_NOTE, _DIFFERENCES_NOTE),
             ),
-            Table("wanted", "What must show", tuple(_shown(known))),
+            Table("wanted", "Required results", tuple(_shown(known))),
         ]
     )
     for paper in papers:
