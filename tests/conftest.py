@@ -8,16 +8,19 @@ import multiprocessing
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lpisearch.cli.app import app
+from lpisearch.location import Address
+from lpisearch.model.documents import IngestReport
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.sqlite import schema
 from tests.samples import (
@@ -28,16 +31,7 @@ from tests.samples import (
     once,
     records_of_topics,
 )
-from tests.servers import programs_of, running
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from typer.testing import Result
-
-    from lpisearch.location import Address
-    from lpisearch.model.documents import IngestReport
-    from tests.servers import Server
+from tests.servers import Server, programs_of, running
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _SCHEMAS = itertools.count(1)

@@ -13,16 +13,14 @@ import inspect
 import pkgutil
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import regex  # type: ignore[import-untyped]
 
 import lpisearch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 _MOST_UNITS = 80
 _FILLERS = ("a", " ", "\n", "1", "é", "\t", "A", "-")

@@ -13,17 +13,14 @@ import gzip
 import io
 import random
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING
 
 from tests.office import opendocument, presentation, workbook
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    Content = Callable[[float], Iterator[bytes]]
+Content = Callable[[float], Iterator[bytes]]
 
 _PIECE_BYTES = 256_000
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from lpisearch.index.subspace import SubspaceIndex
+from lpisearch.location import Location
 from lpisearch.search.session import Session
-from lpisearch.text.vocabulary import Counts, Vocabulary, count_all_terms, narrow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.location import Location
-    from lpisearch.text.vocabulary import VocabularyLimits
+from lpisearch.text.vocabulary import Counts, Vocabulary, VocabularyLimits, count_all_terms, narrow
 
 
 def open_index(library: Location, name: str = "default") -> SubspaceIndex:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping
+from typing import cast
 
+from lpisearch.methods.base import DocumentTransformer, Embedding, Projection
 from lpisearch.methods.catalogue import CATALOGUE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lpisearch.methods.base import DocumentTransformer, Embedding, Projection
 
 METHODS: Mapping[str, type[DocumentTransformer]] = {
     name: method.load() for name, method in CATALOGUE.items()

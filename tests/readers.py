@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from lpisearch.readers.base import Reader
+from lpisearch.readers.base import Reader, SourceFile
 
 
 def read(

@@ -6,9 +6,11 @@ import json
 import random
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy.dialects.sqlite import dialect
 
@@ -20,10 +22,6 @@ from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.integrity import row_checksum
 from lpisearch.storage.sqlite.database import connect
 from lpisearch.storage.tables import DOCUMENTS, SOURCES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _TOPICS = {
     "sea": "ship boat harbour sail anchor tide wave storm pilot rope mast cargo",

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from lpisearch.library import Library
+from lpisearch.model.answers import Answer, Run, TopicReport
+from lpisearch.model.documents import Document
 from lpisearch.options import ClassifyOptions, SearchOptions, TopicOptions
 from lpisearch.search.batch import answer_batch
 from lpisearch.search.classification import TextClassifier
 from lpisearch.search.session import Session
 from lpisearch.search.topics import find_topics as topics_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from lpisearch.model.answers import Answer, Run, TopicReport
-    from lpisearch.model.documents import Document
 
 DEFAULTS = SearchOptions()
 

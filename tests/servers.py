@@ -8,19 +8,16 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
 from lpisearch.location import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _PLAIN = "nobody"
 _SECONDS = 60

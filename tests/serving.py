@@ -9,20 +9,16 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import uvicorn
 
+from lpisearch import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web.server import create_app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lpisearch import Library
 
 
 @contextmanager

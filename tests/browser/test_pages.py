@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import AXE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import Page
-
-    Opens = Callable[..., Page]
+Opens = Callable[..., Page]
 
 DOCUMENT = "/document?id=baking/pumpernickel-night.md&q=bread+oven"
 PAGES = (

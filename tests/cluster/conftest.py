@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -19,10 +21,6 @@ import pytest
 from lpisearch.index.build import build_index
 from lpisearch.options import IndexOptions, IngestOptions
 from tests.indexing import open_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _SECONDS = 40
 OPTIONS = IndexOptions(dims=6, neighbours=5)

@@ -7,24 +7,20 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from lpisearch.errors import ClusterLost
 from lpisearch.index.build import build_index
-from lpisearch.location import shipped_folder
+from lpisearch.location import Address, shipped_folder
+from lpisearch.model.documents import IngestReport
 from lpisearch.options import IndexOptions
 from tests.cluster.conftest import OPTIONS, Dask, arrays_of, assert_same, wait_for, workers_of
 from tests.indexing import open_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lpisearch.location import Address
-    from lpisearch.model.documents import IngestReport
 
 
 def _on(dask: Dask, **more: Any) -> IndexOptions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +11,10 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lpisearch.graphs.neighbours import nearest
-from lpisearch.methods.base import FewerDimensions
+from lpisearch.methods.base import Embedding, FewerDimensions
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import SparseRows
 from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
-
-if TYPE_CHECKING:
-    from lpisearch.methods.base import Embedding
 
 every_embedding = pytest.mark.parametrize("name", sorted(EMBEDDINGS))
 ON_GRAPHS = sorted(name for name, cls in EMBEDDINGS.items() if "graph" in cls().get_params())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.registry import reader_for
 from tests.hostile import HOSTILE, write_hostile
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SHARE = 0.005
 _MOST_ITEMS = 20_000

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import io
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,18 +21,14 @@ from lpisearch import (
     EvaluateOptions,
     Filter,
     IndexNotFound,
+    Library,
     SearchOptions,
 )
 from lpisearch.options import ServeSettings
+from lpisearch.remote.client import RemoteLibrary
 from tests.serving import served
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpisearch import Library
-    from lpisearch.remote.client import RemoteLibrary
-
-    Any_ = Library | RemoteLibrary
+Any_ = Library | RemoteLibrary
 
 _NOT_SERVED: dict[str, tuple[str, ...]] = {
     "back_up": (),

@@ -8,7 +8,8 @@ import json
 import random
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,15 +18,9 @@ from hypothesis import strategies as st
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.registry import READERS, reader_for
 from tests.office import RTF, SHEETS, SLIDES, opendocument, presentation, workbook
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from lpisearch.readers.base import Reader
 
 _ODF = (
     'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from lpisearch.evaluation.retrieval import parse_measures, score_run
 from lpisearch.index.build import build_index
@@ -15,12 +18,6 @@ from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
 from lpisearch.readers.judgements import read_queries
 from tests.searching import run_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 # What hybrid gains over lexical, at least: docs/ranking.md has what was measured.
 _LEAST = {

@@ -2,20 +2,18 @@ from __future__ import annotations
 
 import json
 import resource
-from typing import TYPE_CHECKING, Any
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.storage.sqlite.database import connect
 
-if TYPE_CHECKING:
-    import sqlite3
-    import subprocess
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    Program = Callable[..., subprocess.CompletedProcess[str]]
+Program = Callable[..., subprocess.CompletedProcess[str]]
 
 _NOTES = {"sea/a.txt": "A letter about ships.", "land/b.txt": "A recipe for plum cake."}
 

@@ -9,8 +9,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scipy.sparse import random_array
@@ -19,9 +20,6 @@ from sklearn.preprocessing import normalize
 import lpisearch
 from lpisearch.cli.app import app
 from tests.unit.cli.test_progress import Screen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = ("README.md", "docs/python.md", "docs/evaluation.md", "docs/projections.md")

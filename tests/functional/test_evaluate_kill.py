@@ -8,14 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from lpisearch.library import Library
 from lpisearch.options import ClusterOptions, EvaluateOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 _TIMED = ("seconds", "fit_s", "cluster_s")
 _WORDS = ("evaluate", "cluster", "--classes", "2", "--draws", "6", "--methods", "terms,lsi,rlpi")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import doctest
 import pkgutil
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import lpisearch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OF_A_LIBRARY = "lpisearch.library."
 _ON_THE_SAMPLE_CORPUS = ("classify", "evaluate", "predict_labels", "topics")

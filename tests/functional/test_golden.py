@@ -18,9 +18,10 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,13 +38,9 @@ from lpisearch.model import documents as model_documents
 from lpisearch.model import reports as model_reports
 from lpisearch.model.documents import Filter
 from lpisearch.options import DimensionOptions, EvaluateOptions, ServeSettings
+from lpisearch.remote.client import RemoteLibrary
 from lpisearch.web.server import create_app
 from tests.serving import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lpisearch.remote.client import RemoteLibrary
 
 _ROOT = Path(__file__).parents[1]
 _GOLDEN = _ROOT / "golden"

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +21,13 @@ from hypothesis import strategies as st
 import lpisearch
 from lpisearch.errors import LpiSearchError
 from lpisearch.index.build import build_index
+from lpisearch.index.subspace import SubspaceIndex
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IndexOptions, IngestOptions
 from tests.indexing import open_index
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lpisearch.index.subspace import SubspaceIndex
-
-    Program = Callable[..., subprocess.CompletedProcess[str]]
-    Put = Callable[..., Any]
+Program = Callable[..., subprocess.CompletedProcess[str]]
+Put = Callable[..., Any]
 
 _SIGKILLED = -9
 _MOMENTS = 15

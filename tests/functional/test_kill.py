@@ -4,16 +4,14 @@ import json
 import random
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IngestOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _SIGKILLED = -9
 _MOMENTS = {"first": 24, "update": 12}  # `make torture` takes more

@@ -7,10 +7,11 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,7 @@ from lpisearch.config import own_file, set_preference
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IngestOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Program = Callable[..., subprocess.CompletedProcess[str]]
+Program = Callable[..., subprocess.CompletedProcess[str]]
 
 _FULL = Path("/dev/full")
 # A command of every verb that prints something, and what becomes of its work.

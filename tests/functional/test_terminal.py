@@ -6,13 +6,11 @@ import pty
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _HEAVY = {"scipy", "sklearn", "alembic", "sqlalchemy", "numpy"}
 _SLOW_TO_START = {"scipy", "sklearn", "alembic"}

@@ -6,17 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lpisearch.storage import writer_lock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    Program = Callable[..., subprocess.CompletedProcess[str]]
+Program = Callable[..., subprocess.CompletedProcess[str]]
 
 _NOTES = {"a.txt": "A letter about ships.", "b.txt": "A recipe for plum cake."}
 

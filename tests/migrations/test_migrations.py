@@ -4,8 +4,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.config import Config
@@ -21,7 +23,7 @@ from lpisearch.errors import (
     NotALibrary,
 )
 from lpisearch.location import shipped_folder
-from lpisearch.model.documents import Filter
+from lpisearch.model.documents import Document, Filter
 from lpisearch.search.session import Session
 from lpisearch.storage import open_store, tables
 from lpisearch.storage.sqlite.schema import (
@@ -32,12 +34,6 @@ from lpisearch.storage.sqlite.schema import (
     upgrade,
 )
 from lpisearch.storage.tables import HEAD, revision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lpisearch.model.documents import Document
 
 _NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
 _CONTENT = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,6 @@ from lpisearch.graphs.neighbours import nearest
 from lpisearch.methods.base import NotConverged
 from lpisearch.methods.locality import term_bounds
 from lpisearch.methods.lpfl import LPFL, alternating_directions, exchange_terms, longest_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def documents(n: int = 40, n_terms: int = 60, seed: int = 0) -> Any:

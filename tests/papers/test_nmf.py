@@ -5,7 +5,8 @@ The references are dense, form X Xᵀ and measure |X' - V Uᵀ|² itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,6 @@ from scipy.optimize import nnls
 
 from lpisearch.methods.base import NotConverged, generator
 from lpisearch.methods.nmf import NMF, SWEEPS, normalised_cut
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROUNDS = 30
 

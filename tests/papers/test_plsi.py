@@ -5,16 +5,14 @@ The reference writes out P(z|d,w) for every document, term and factor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from lpisearch.methods.plsi import PLSI, Factors, Observed, em_step, log_perplexity, random_factors
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def mixed_counts(n: int = 40, n_terms: int = 60, length: int = 30, seed: int = 0) -> Any:

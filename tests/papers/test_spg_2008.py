@@ -5,7 +5,8 @@ Documents are rows here, so the paper's Xᵀ a = y is X a = y.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,6 @@ from lpisearch.methods.pca import PCA
 from lpisearch.methods.slpi import SLPI
 from lpisearch.methods.spca import SPCA
 from lpisearch.methods.spg import SPG
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def documents(n: int, n_terms: int, classes: int = 4, seed: int = 0) -> tuple[Any, Any]:

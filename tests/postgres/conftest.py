@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lpisearch.admin.maintenance import examine
 from lpisearch.library import Library
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lpisearch.location import Address
+from lpisearch.location import Address
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

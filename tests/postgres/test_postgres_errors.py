@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 import pytest
@@ -29,12 +30,8 @@ from lpisearch.location import Address
 from lpisearch.storage import create_store, open_store, writer_lock
 from lpisearch.storage.postgres import database, schema
 from lpisearch.storage.postgres.database import translated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lpisearch.storage.store import Store
-    from tests.servers import Server
+from lpisearch.storage.store import Store
+from tests.servers import Server
 
 _SECRET = "k3y-to_all"  # noqa: S105 (of nobody)
 

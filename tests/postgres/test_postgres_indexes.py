@@ -6,7 +6,8 @@ import json
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +17,7 @@ from lpisearch.library import Library
 from lpisearch.location import Address
 from lpisearch.storage import writer_lock
 from lpisearch.storage.postgres.pgvector import table_of
-from tests.servers import programs_of, running
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.servers import Server
+from tests.servers import Server, programs_of, running
 
 
 def _place(library: Library) -> IndexLocation:

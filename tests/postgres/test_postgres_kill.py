@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +15,9 @@ from lpisearch.errors import LibraryError
 from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
+from lpisearch.location import Address
 from lpisearch.options import IndexOptions, IngestOptions
 from tests.servers import programs_of, running, start, stop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lpisearch.location import Address
 
 _MOMENTS = 4
 _DOCUMENTS = 120

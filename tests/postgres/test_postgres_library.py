@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,12 +19,7 @@ from lpisearch.library import Library, default_path
 from lpisearch.location import Address, parse_location
 from lpisearch.model.documents import Filter
 from lpisearch.options import ClassifyOptions, IngestOptions, SearchOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.servers import Server
+from tests.servers import Server
 
 
 def _documents(library: Library) -> list[Any]:

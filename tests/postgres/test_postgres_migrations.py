@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from alembic import command
@@ -13,10 +14,6 @@ from lpisearch.location import Address, shipped_folder
 from lpisearch.storage import schema_differences, schema_revision, tables
 from lpisearch.storage.postgres import schema
 from lpisearch.storage.postgres.database import single
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def _downgrade(address: Address, target: str) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from lpisearch.location import Address
 from lpisearch.model.documents import Document, DocumentRow, DocumentWrite, Filter, Source
 from lpisearch.storage import create_store
 from lpisearch.storage.filters import Prefix
 from lpisearch.storage.postgres.fulltext import MARK, as_vector
+from lpisearch.storage.store import Store
 from tests.contracts.stores.test_candidates import Asked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lpisearch.location import Address
-    from lpisearch.storage.store import Store
-
 
 _NOW = "2026-01-01T00:00:00+00:00"
 _ODD = (

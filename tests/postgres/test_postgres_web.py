@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 pytest.importorskip("httpx2", reason="Starlette's test client needs httpx2")
 
+from pathlib import Path
+
 from starlette.testclient import TestClient
 
 from lpisearch.library import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web.server import create_app
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PAGES = (
     *("/library", "/", "/?q=ship", "/labels", "/classify", "/evaluation", "/library/health"),

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
+from lpisearch.location import Address
 from lpisearch.options import IndexOptions, IngestOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lpisearch.location import Address
 
 _WRITERS = 8
 _FILES = 25

@@ -13,16 +13,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.torture import beside, database, faults, fuzz, index_flips, kills, structures
 from tests.torture.scene import FAILURES
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Run = Callable[[int, int, float], dict[str, Counter[str]]]
+Run = Callable[[int, int, float], dict[str, Counter[str]]]
 
 _AT_ONCE = 5
 

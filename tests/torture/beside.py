@@ -9,16 +9,11 @@ import signal
 import time
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import lpisearch
 from tests.torture.kills import scene
-from tests.torture.scene import forked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.torture.scene import Scene
+from tests.torture.scene import Scene, forked
 
 READERS = 8
 # In all states of the library; its word is in no other document.

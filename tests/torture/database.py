@@ -14,17 +14,15 @@ import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typer.testing import CliRunner
 
 import lpisearch
 from lpisearch.cli.app import app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CORPUS = Path(__file__).parents[2] / "sample_corpus" / "documents"
 _QUESTIONS = ("dough", "stars and the moon")

@@ -7,13 +7,10 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from tests.contracts.test_readers import EXAMPLES
 from tests.office import presentation, workbook, zipped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'

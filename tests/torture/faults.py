@@ -7,15 +7,12 @@ import random
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.torture.kills import injected, scene
 from tests.torture.scene import forked, judged, shuffled, state, tried
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _DISK = "8m"
 _PIECE = 4096

@@ -11,26 +11,21 @@ import time
 import xml.etree.ElementTree as ET
 import zipfile
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.registry import READERS
 from tests.contracts.test_readers import EXAMPLES, check_items
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lpisearch.readers.base import Reader
-
-    Spoiling = tuple[
-        Callable[[str, tuple[str, bytes]], tuple[str, bytes]],
-        Callable[[str, bytes, random.Random], bytes],
-    ]
+Spoiling = tuple[
+    Callable[[str, tuple[str, bytes]], tuple[str, bytes]],
+    Callable[[str, bytes, random.Random], bytes],
+]
 
 _MOST_SECONDS = 60.0
 _AS_IT_IS = 0.3

@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import lpisearch
 from tests.torture.kills import scene
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _QUERIES = ("ship harbour", "bread number4", "record7 tide")
 

@@ -10,14 +10,11 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.torture.scene import Scene, forked, judged, shuffled, state, tried
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 WRITES = "write,pwrite64,pwritev,fsync,fdatasync,rename,renameat2,unlink,ftruncate,mkdir,link"
 _ATTACHED_SECONDS = 10.0

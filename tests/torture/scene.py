@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import lpisearch
 from lpisearch.cli.failures import stated
 from lpisearch.options import IngestOptions
 
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-    Verb = Callable[[Path], object]
-    State = dict[str, tuple[str, str, tuple[str, ...]]]
+Verb = Callable[[Path], object]
+State = dict[str, tuple[str, str, tuple[str, ...]]]
 
 FAILURES = ("lost", "unsound", "unstated", "silent", "damage", "locked", "wrong", "slow")
 """Outcomes that must not be; all others may."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from tests.torture.examples import RICH, archive_of, parts_of
 from tests.torture.fuzz import VALUES, read_spoilt, spoilt_xml
-
-if TYPE_CHECKING:
-    import random
-    from collections import Counter
-    from collections.abc import Callable
 
 _MARKUP = rb"<!--.*?-->|<[^<>]*>|&[^;\s]*;|[^<>&]+"
 _PIECES = {

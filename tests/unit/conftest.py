@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import random
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from lpisearch.index.format import PLACEMENT, Manifest
 from lpisearch.index.subspace import HASH_BYTES, TAKEN_IN, SubspaceIndex, scaled_rows
 from lpisearch.methods.base import Embedding
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
+from lpisearch.text.vocabulary import Vocabulary
 from lpisearch.text.weighting import Weighting, normalise_rows
 from tests.indexing import build_counts
 from tests.methods import METHODS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from lpisearch.text.vocabulary import Vocabulary
 
 N_DOCUMENTS = 60
 _TOPICS = ("sea ship fish wave", "bread oven yeast bake", "car engine road wheel")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,6 @@ from tests.expressions import (
     inline_expressions,
     way_of_use,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXPRESSIONS = compiled_expressions()
 INLINE, MAKERS = inline_expressions()
@@ -90,10 +88,10 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
         WrittenPhrase("a-a-a").count,
         WrittenPhrase("中 a 中").count,
     ),
-    "lpisearch.storage.dialects.means": (
-        Glob("*a" * 20 + "b").means,
-        Glob("*?*?[ab]*" * 10).means,
-        Glob("[" * 100).means,
+    "lpisearch.storage.dialects.matches": (
+        Glob("*a" * 20 + "b").matches,
+        Glob("*?*?[ab]*" * 10).matches,
+        Glob("[" * 100).matches,
         lambda text: Glob(f"[{text}]").matches("a"),
     ),
     "lpisearch.ingest.ignore._segment": (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints
+from typing import get_type_hints
 
 import lpisearch
 from lpisearch import options
@@ -16,9 +17,6 @@ from lpisearch.cli.output import flag
 from lpisearch.library import Library
 from lpisearch.model.documents import Filter
 from lpisearch.options import OPTION_CLASSES, IndexFields, IndexOptions, SweepOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PACKAGE = Path(lpisearch.__file__).parent
 _REFERENCE = (_PACKAGE.parent / "docs" / "cli.md").read_text(encoding="utf-8")

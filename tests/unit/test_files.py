@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lpisearch.errors import FileInTheWay
 from lpisearch.files import folder_mode, mode_of, partial_beside, refuse_others, sweep, whole_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:

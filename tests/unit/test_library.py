@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import lpisearch
+from lpisearch import Library
 from lpisearch.errors import LibraryNotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lpisearch import Library
 
 
 @pytest.fixture

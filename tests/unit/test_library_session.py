@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +11,6 @@ import pytest
 import lpisearch
 from lpisearch.errors import IndexNotFound, LibraryNotFound
 from lpisearch.options import IndexOptions, SearchOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from lpisearch.errors import BadOption, IndexNotFound, LibraryNotFound, LpiSearc
 from lpisearch.messages import Call, Message, Option, as_plain, call, from_plain
 from lpisearch.model.documents import Filter
 from lpisearch.options import CategoriesOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SAID = [
     (Option("subset_size"), "subset_size", "--subset-size"),

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from lpisearch.ingest.recorder import BatchWriter, Incoming
+from lpisearch.location import Location
 from lpisearch.model.documents import Document, Source
 from lpisearch.storage import create_store
+from lpisearch.storage.store import Store
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, document_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from lpisearch.location import Location
-    from lpisearch.storage.store import Store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

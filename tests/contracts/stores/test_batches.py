@@ -1,20 +1,15 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpisearch.ingest.recorder import BatchWriter, Incoming
+from lpisearch.ingest.recorder import BatchWriter, Incoming, Written
 from lpisearch.model.documents import Document, Filter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lpisearch.ingest.recorder import Written
-    from lpisearch.storage.store import Store
-
+from lpisearch.storage.store import Store
 
 _NOW = "2026-01-01T00:00:00+00:00"
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpisearch.storage.store import ReadTransaction, Store
+from lpisearch.storage.store import ReadTransaction, Store
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from lpisearch.model.documents import Filter
 from lpisearch.storage.integrity import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpisearch.storage.store import ReadTransaction, Store
-
+from lpisearch.storage.store import ReadTransaction, Store
 
 EVERY = Filter()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from lpisearch.errors import (
     NotUnicode,
     SeveralDocuments,
 )
+from lpisearch.location import Location
 from lpisearch.messages import Message, Option
 from lpisearch.model.answers import LabelShare
 from lpisearch.model.documents import (
@@ -43,13 +46,7 @@ from lpisearch.storage import (
 from lpisearch.storage.filters import Prefix
 from lpisearch.storage.integrity import content_hash
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lpisearch.location import Location
-    from lpisearch.storage.store import ReadTransaction, Store
+from lpisearch.storage.store import ReadTransaction, Store
 
 EVERY = Filter()
 NOW = "2026-01-01T00:00:00+00:00"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,6 @@ from benchmarks.papers.open_points import AS_HERE, READINGS, TERMS, baseline_fou
 from benchmarks.papers.protocol import Part
 from benchmarks.papers.published import Published
 from lpisearch.evaluation.collection import Collection
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLASSES, DOCUMENTS, WORDS = 12, 8, 6
 

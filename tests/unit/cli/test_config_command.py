@@ -2,18 +2,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lpisearch.cli.app import app
 from lpisearch.config import file_beside, own_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from typer.testing import Result
 
 
 @pytest.fixture(autouse=True)

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca", "lpfl", "fsslpi"])
 

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from lpisearch.cli import evaluate_output
 from lpisearch.model.reports import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ROWS: tuple[dict[str, Any], ...] = (
     {"representation": "terms", "classifier": "svm", "accuracy": 0.9, "accuracy_sd": 0.01}

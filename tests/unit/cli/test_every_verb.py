@@ -5,21 +5,17 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lpisearch.cli.app import app
 from lpisearch.cli.commands import EXAMPLES, VERBS, load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 
 def _commands() -> Iterator[tuple[str, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,10 +17,7 @@ from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.model.report_text import csv_line
 from lpisearch.options import IndexOptions, IngestOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Run = Callable[..., str]
+Run = Callable[..., str]
 
 # A title for the window, a cleared screen as C0 and as C1, text from right to left, a hidden sign,
 # another end of a line, a bell, and half of a pair of surrogates.

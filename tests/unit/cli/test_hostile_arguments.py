@@ -7,8 +7,10 @@ import json
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -20,10 +22,6 @@ from lpisearch.cli.app import app
 from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IndexOptions, IngestOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 _SURROGATES = "\udcff\ud800"
 _MANY = 100_000

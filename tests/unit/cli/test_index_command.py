@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from lpisearch.cli import index as command
 from lpisearch.cli.output import render_message
@@ -16,13 +18,8 @@ from lpisearch.model.reports import IndexPlan
 from lpisearch.options import IndexOptions
 from tests.methods import METHODS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
-    Put = Callable[..., Any]
+Cli = Callable[..., Result]
+Put = Callable[..., Any]
 
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _PROMISED = {"name", "method", "dims", "alpha", "documents", "terms", "components", "isolated",

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import Result
 
 import lpisearch
 from lpisearch.cli.output import render_message
@@ -12,13 +15,7 @@ from lpisearch.index.status import rebuild_command
 from lpisearch.readers.judgements import PairsUnreadable, read_pairs
 from lpisearch.search.session import Session
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 pytestmark = pytest.mark.usefixtures("shelf")
 

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from lpisearch.cli import open as cli_open
 from lpisearch.cli.hits import HitLocation, recall, remember, state_folder
@@ -16,12 +18,7 @@ from lpisearch.cli.output import can_link, link_to
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Hit, Passage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from lpisearch import __version__
 from lpisearch.cli.hits import section_name
@@ -13,13 +16,7 @@ from lpisearch.model.answers import Passage
 from lpisearch.model.documents import Section
 from lpisearch.storage import writer_lock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 
 def _lines(done: Result) -> list[str]:

@@ -3,21 +3,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import Result
 
 from lpisearch.cli.hits import print_run
 from lpisearch.location import shipped_folder
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    Cli = Callable[..., Result]
+Cli = Callable[..., Result]
 
 _PROMISED = {"rank", "id", "title", "score", "cosine", "bm25", "labels", "path", "snippet"}
 

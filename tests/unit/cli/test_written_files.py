@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lpisearch.cli.commands import VERBS, load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    Cli = Callable[..., Any]
+Cli = Callable[..., Any]
 
 # Every option and argument that names a file or a folder: those that are written, and those read.
 _WRITTEN = {

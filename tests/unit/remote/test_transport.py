@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.server
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from lpisearch import errors
 from lpisearch.options import ServeSettings
 from lpisearch.remote.transport import Transport, error_of
 from tests.serving import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _TOKEN = "one-that-nobody-guesses"  # noqa: S105 (of a test)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from lpisearch.config import (
 )
 from lpisearch.errors import BadOption, BadPreference, PreferencesUnwritable
 from lpisearch.library import default_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture(autouse=True)

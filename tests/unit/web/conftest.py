@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 import lpisearch
+from lpisearch import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web.server import create_app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lpisearch import Library
 
 HERE = "http://127.0.0.1:8077"
 

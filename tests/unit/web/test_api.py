@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
-from lpisearch import errors
+from lpisearch import Library, errors
 from lpisearch.model.codec import to_json
 from lpisearch.options import SearchOptions
 from lpisearch.web.api import ENDPOINTS, described
 from lpisearch.web.problems import status_of
 from tests.unit.web.forms import differences
-
-if TYPE_CHECKING:
-    from starlette.testclient import TestClient
-
-    from lpisearch import Library
 
 _API = "/api/v1"
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -17,10 +19,6 @@ from lpisearch.options import ServeSettings
 from lpisearch.web.api import described
 from lpisearch.web.server import create_app
 from tests.unit.web.forms import differences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 _KNOWN = [
     *("sea/0", "sky/2", "sea", "kitchen", "test", "default", "ship harbour", "lsi", "rlpi"),

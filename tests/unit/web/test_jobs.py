@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from lpisearch.errors import NothingToIndex
 from lpisearch.web.jobs import (
@@ -21,12 +24,6 @@ from lpisearch.web.jobs import (
     jobs_file,
 )
 from lpisearch.web.problems import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from starlette.testclient import TestClient
 
 
 @pytest.fixture

@@ -6,24 +6,20 @@ import inspect
 import logging
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
+from starlette.testclient import TestClient
 
 import lpisearch
+from lpisearch import Library
 from lpisearch.options import ServeLimits, ServeSettings
 from lpisearch.web import security, server
 from lpisearch.web.api import ENDPOINTS
 from lpisearch.web.security import RateLimitMiddleware
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.testclient import TestClient
-
-    from lpisearch import Library
 
 _TOKEN = "a token that nobody guesses"  # noqa: S105 (of a test)
 _JSON = {"content-type": "application/json"}

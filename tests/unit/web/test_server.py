@@ -6,18 +6,15 @@ import asyncio
 import logging
 import socket
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+import pytest
+from starlette.testclient import TestClient
+
+from lpisearch import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web import server
 from lpisearch.web.pages.templates import asset
 from lpisearch.web.server import create_app
-
-if TYPE_CHECKING:
-    import pytest
-    from starlette.testclient import TestClient
-
-    from lpisearch import Library
 
 
 def test_an_answer_that_ends_with_the_server_is_no_error(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 import lpisearch
+from lpisearch import Library
 from lpisearch.search.facets import FacetColumns
 from lpisearch.web.server import warm_up
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from lpisearch import Library
 
 
 def test_the_first_question_finds_all_open(

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 pytest.importorskip("httpx2", reason="Starlette's test client needs httpx2")
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 from starlette.testclient import TestClient
 
 import lpisearch
+from lpisearch.library import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web.server import create_app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lpisearch.library import Library
 
 HERE = "http://127.0.0.1:8077"
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'

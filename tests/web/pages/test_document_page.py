@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from starlette.testclient import TestClient
 
 from lpisearch.location import shipped_folder
 from lpisearch.model.answers import Mark
 from lpisearch.web.pages.document import PART, paragraphs, part_starts, spots
 from lpisearch.web.pages.templates import folders, histogram, pages, pieces, shares
 from tests.web.pages.conftest import LONG, token_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from starlette.testclient import TestClient
 
 
 def test_a_document_with_its_matches(page: TestClient) -> None:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 
 import pytest
+from starlette.testclient import TestClient
 
 from tests.web.pages.conftest import EVIL
-
-if TYPE_CHECKING:
-    from starlette.testclient import TestClient
 
 _PLACES = ("href", "src", "action", "hx-get", "hx-post", "formaction", "xlink:href")
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 from lpisearch.web.pages.templates import StateCache
 from tests.web.pages.conftest import token_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from starlette.testclient import TestClient
 
 
 @pytest.mark.parametrize(

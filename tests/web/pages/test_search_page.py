@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from starlette.datastructures import QueryParams
+from starlette.testclient import TestClient
 
 from lpisearch.web.pages.results import Choices
-
-if TYPE_CHECKING:
-    from starlette.testclient import TestClient
 
 PART = {"HX-Request": "true"}
 
