@@ -214,20 +214,26 @@ class Bm25:
     weights: NDArray[np.float32] | None = None
     among: Postings | None = None
 
-    def scores(self, question: WeightedWords) -> NDArray[np.float32]:
+    def scores(self, query: WeightedWords) -> NDArray[np.float32]:
         """Return the score of each document; 0 if it has no word of the query."""
         scores = np.zeros(len(self._half), np.float32)
-        factors = question.weights * self.idf(question.words)
-        bounds = self._bounds(question.words)
+        factors = query.weights * self.idf(query.words)
+        bounds = self._bounds(query.words)
 
-        def add(at: int) -> None:
+        def add(part: slice) -> None:
+            at = part.start // CHUNK
             for factor, edges in zip(factors, bounds, strict=True):
-                start, end = edges[at], edges[at + 1]
-                places = self.postings.posting_places[start:end]
-                scores[places] += factor * self._saturated(start, end, places)
+                entries = slice(edges[at], edges[at + 1])
+                places = self.postings.posting_places[entries]
+                if self.weights is None:
+                    counts = self.postings.posting_counts[entries]
+                    worth = saturation(counts, self._half[places], self.k1)
+                else:
+                    worth = self.weights[entries]
+                scores[places] += factor * worth
 
         # A chunk of the scores stays in the cache while the entries of all words are added.
-        map_chunks(len(scores), lambda part: add(part.start // CHUNK))
+        map_chunks(len(scores), add)
         return scores
 
     def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
@@ -259,11 +265,6 @@ class Bm25:
     ) -> NDArray[np.float32]:
         """Return the BM25 of counts of a word in documents, without idf."""
         return saturation(counts, self._half[documents], self.k1)
-
-    def _saturated(self, start: int, end: int, places: NDArray[np.int32]) -> NDArray[np.float32]:
-        if self.weights is not None:
-            return self.weights[start:end]
-        return self.saturated(self.postings.posting_counts[start:end], places)
 
     @cached_property
     def _half(self) -> NDArray[np.float32]:

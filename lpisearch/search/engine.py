@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -323,7 +324,7 @@ class Units:
 
     def bm25(self, query: WeightedWords) -> Floats:
         """Return the BM25 of each unit; 0 if it has no word of the query."""
-        return _joined([words.scores(query) for words in self.words])
+        return _joined(list(map(Bm25.scores, self.words, repeat(query))))
 
     def cosines(self, vectors: Floats) -> Floats:
         """Return the cosine of each unit with a vector, or with each of several (rows)."""

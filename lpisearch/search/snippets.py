@@ -177,7 +177,8 @@ def _best_window(
 ) -> list[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
-    present = [weights.keys() & tokeniser.tokens(text[start:end]) for start, end in bounds]
+    parts = (text[start:end] for start, end in bounds)
+    present = [weights.keys() & tokens for tokens in list(map(tokeniser.tokens, parts))]
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
     pairs = list(pairwise([*zip(bounds, present, strict=True), ((len(text), len(text)), set())]))
     most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
@@ -198,10 +199,8 @@ def _best_window(
 def _tokens_in(
     text: str, start: int, end: int, tokeniser: Tokeniser, weights: Mapping[str, float]
 ) -> list[_Token]:
-    return [
-        _Token(start + first, start + last, token)
-        for first, last, token in tokeniser.spans(text[start:end], weights)
-    ]
+    spans = list(tokeniser.spans(text[start:end], weights))
+    return [_Token(start + first, start + last, token) for first, last, token in spans]
 
 
 def _windows(tokens: Sequence[_Token], length: int) -> Iterator[list[_Token]]:
