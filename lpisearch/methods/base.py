@@ -157,8 +157,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_count("n_components", self.n_components)
 
     @abstractmethod
-    def _fit(self, X: Matrix, y: Sequence[Any] | None, affinity: Any) -> None:
-        """Learn from validated documents; end with `_keep` or `_keep_places`."""
+    def _fit(self, X: Matrix, y: Any, affinity: Any) -> None:
+        """Learn from validated documents; end with `_store` or `_store_places`."""
 
     def _documents(self, X: Any, *, reset: bool = True, any_size: bool = False) -> Matrix:
         """Validate X and return it as an array or a csr_array, float32 or float64.
@@ -215,7 +215,7 @@ class Projection(DocumentTransformer):
         """The weight of each dimension where documents are compared by cosine: 1 by default."""
         return np.ones(self.n_components_, dtype=self.components_.dtype)
 
-    def _keep(self, components: Floats, eigenvalues: Floats, requested: int) -> None:
+    def _store(self, components: Floats, eigenvalues: Floats, requested: int) -> None:
         """Store the learned map with its signs fixed; warn if it is smaller than requested."""
         self._set_dimensions(len(components), requested, components.shape[1])
         self.components_ = with_fixed_signs(components)
@@ -354,7 +354,7 @@ class Embedding(DocumentTransformer):
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the rule takes, by name."""
 
-    def _keep_places(self, places: Floats, requested: int) -> None:
+    def _store_places(self, places: Floats, requested: int) -> None:
         """Store the places of the fitted documents; warn if there are fewer dimensions."""
         self._set_dimensions(places.shape[1], requested, self.n_features_in_)
         self.embedding_ = places
@@ -395,7 +395,7 @@ class FactorShares(Embedding):
         check_count("max_iter", self.max_iter)
         check_not_negative("tolerance", self.tolerance)
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         del y, affinity
         self._learn(X, self._possible(X))
         self.embedding_ = self._placed(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,12 @@ from lpisearch.methods.responses import ResponseTransformer
 from lpisearch.numeric.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
     from lpisearch.graphs.base import Graph
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -92,8 +91,8 @@ class Eigenmaps(ResponseTransformer, Embedding):
     array([[-1.]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["eigenmaps"]
-    placement: ClassVar[str] = "nystrom"
+    about = CATALOGUE["eigenmaps"]
+    placement = "nystrom"
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -101,11 +100,11 @@ class Eigenmaps(ResponseTransformer, Embedding):
     tolerance: float = 0.05
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         rows = SparseRows.of_matrix(X).unit()
         places = _shared(responses.vectors, rows)
-        self._keep_places(with_fixed_signs(places.T).T, responses.requested)
+        self._store_places(with_fixed_signs(places.T).T, responses.requested)
         self.eigenvalues_ = responses.values
         self._fitted = InvertedRows.of_rows(rows)
         name = "nearest" if affinity is not None else self._graph_name(y, X.shape[0])

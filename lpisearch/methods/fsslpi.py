@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,9 @@ from lpisearch.methods.regression import ridge, row_norms, squared
 from lpisearch.methods.responses import ResponseProjection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 # The usual end of a path of penalties if there are more terms than documents.
@@ -98,7 +95,7 @@ class FSSL(ResponseProjection):
     array([0, 1])
     """
 
-    about: ClassVar[Method] = CATALOGUE["fsslpi"]
+    about = CATALOGUE["fsslpi"]
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -107,13 +104,13 @@ class FSSL(ResponseProjection):
     max_iter: int = 2000
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         with self._timed("regression"):
             coefficients = self._regress(X, responses.vectors)
         self.n_iter_ = max(len(self.objective_) - 1, 1)
         self.selected_ = np.flatnonzero(coefficients.any(axis=1))
-        self._keep(coefficients.T, responses.values, responses.requested)
+        self._store(coefficients.T, responses.values, responses.requested)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -8,7 +8,7 @@ landmarks x responses) are those of the functions f(x) = Σⱼ cⱼ k(x, zⱼ) t
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -33,12 +33,11 @@ from lpisearch.methods.responses import ResponseTransformer, alpha_of_spectrum, 
 from lpisearch.numeric.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -124,8 +123,8 @@ class KRLPI(ResponseTransformer, Embedding):
     array([ 0.9,  0.9, -0.9, -0.9])
     """
 
-    about: ClassVar[Method] = CATALOGUE["krlpi"]
-    placement: ClassVar[str] = "kernel"
+    about = CATALOGUE["krlpi"]
+    placement = "kernel"
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -141,10 +140,10 @@ class KRLPI(ResponseTransformer, Embedding):
     random_state: Any = 0
     alpha_: float = field(init=False)
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
-        self._keep_places(responses.vectors, responses.requested)
+        self._store_places(responses.vectors, responses.requested)
         self.eigenvalues_ = responses.values
         with self._timed("regression"):
             rows = SparseRows.of_matrix(X).unit()

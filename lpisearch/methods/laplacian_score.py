@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,12 +13,9 @@ from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import best_terms, laplacian_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -74,13 +71,13 @@ class LaplacianScore(GraphProjection):
     array([0, 3])
     """
 
-    about: ClassVar[Method] = CATALOGUE["laplacian-score"]
+    about = CATALOGUE["laplacian-score"]
 
     n_components: int = DIMENSIONS
     _: KW_ONLY
     centred: bool = True
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
         self.selected_: NDArray[np.intp] = best_terms(self.scores_, self.n_components)

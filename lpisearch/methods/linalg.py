@@ -293,7 +293,7 @@ FULL_SPACE_ORTHOGONAL = 1000
 LEADING_SPACE = 300
 
 
-def kept_dimensions(
+def space_dimensions(
     svd_components: int | str | None, most: int, n_components: int, full: int | None = None
 ) -> int:
     """Resolve `svd_components` for at most `most` dimensions; "auto" is all up to `full`."""
@@ -350,9 +350,9 @@ def document_space(
     mean: Floats | None = None,
     full: int | None = None,
 ) -> DocumentSpace:
-    """Return the space of X, minus the mean if given, that `kept_dimensions` selects."""
+    """Return the space of X, minus the mean if given, that `space_dimensions` selects."""
     most = min(X.shape)
-    limit = kept_dimensions(svd_components, most, n_components, full)
+    limit = space_dimensions(svd_components, most, n_components, full)
     if limit >= most or most <= (FULL_SPACE_ORTHOGONAL if full is None else full):
         return whole_space(X, mean).leading(limit)
     return leading_space(X, limit, rng, mean)

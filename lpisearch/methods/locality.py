@@ -76,7 +76,7 @@ def locality_directions(
 ) -> LocalityDirections:
     """Find the `count` leading directions, or fewer if there are no more.
 
-    `svd_components` limits the space (see `kept_dimensions`). If given, `mean` is subtracted.
+    `svd_components` limits the space (see `space_dimensions`). If given, `mean` is subtracted.
     """
     linked = np.flatnonzero(participating_degrees(W))
     if len(linked) == 0:

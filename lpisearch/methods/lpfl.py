@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,12 +43,9 @@ from lpisearch.methods.responses import ResponseProjection
 from lpisearch.numeric.rows import row_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 SELECTIONS = ("auto", "alternating", "exchange")
@@ -137,7 +134,7 @@ class LPFL(ResponseProjection):
            [ 1. ]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["lpfl"]
+    about = CATALOGUE["lpfl"]
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -149,7 +146,7 @@ class LPFL(ResponseProjection):
     max_iter: int = 200
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
         n_linked = X.shape[0] - self.n_isolated_
@@ -175,7 +172,7 @@ class LPFL(ResponseProjection):
                 chosen = np.flatnonzero(coefficients.any(axis=1))
                 coefficients = exchange_terms(X, responses.vectors, chosen).coefficients
         self.selected_ = np.flatnonzero(coefficients.any(axis=1))
-        self._keep(coefficients.T, responses.values, responses.requested)
+        self._store(coefficients.T, responses.values, responses.requested)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import LocalityProjection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -69,10 +64,10 @@ class LPI(LocalityProjection):
     array([1.])
     """
 
-    about: ClassVar[Method] = CATALOGUE["lpi"]
+    about = CATALOGUE["lpi"]
 
     n_components: int = DIMENSIONS
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         directions = self._directions(X, self._affinity(X, y, affinity))
-        self._keep(directions.components, directions.values, self.n_components)
+        self._store(directions.components, directions.values, self.n_components)

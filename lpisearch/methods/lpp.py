@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import LocalityProjection, participating_degrees
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -84,17 +81,17 @@ class LPP(LocalityProjection):
     array([1.])
     """
 
-    about: ClassVar[Method] = CATALOGUE["lpp"]
+    about = CATALOGUE["lpp"]
 
     n_components: int = DIMENSIONS
     _: KW_ONLY
     centred: bool = True
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.mean_ = self._mean(X, W)
         directions = self._directions(X, W, self.mean_ if self.centred else None)
-        self._keep(directions.components, directions.values, self.n_components)
+        self._store(directions.components, directions.values, self.n_components)
 
     def _mean(self, X: Matrix, W: Affinity) -> Floats:
         """Return the mean of the documents with a neighbour; zeros if not centred."""

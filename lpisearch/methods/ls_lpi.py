@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,6 @@ from lpisearch.methods.locality import (
     checked_selection,
     laplacian_scores,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -72,14 +67,14 @@ class LSLPI(LocalityProjection):
     (array([0, 3]), array([[ 1.26, -0.4 ]]))
     """
 
-    about: ClassVar[Method] = CATALOGUE["ls+lpi"]
+    about = CATALOGUE["ls+lpi"]
 
     n_components: int = DIMENSIONS
     _: KW_ONLY
     n_selected: int | str = "auto"
     centred: bool = True
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
         if isinstance(self.n_selected, str):
@@ -90,7 +85,7 @@ class LSLPI(LocalityProjection):
         directions = self._directions(X[:, self.selected_], W)
         components = np.zeros((len(directions.components), X.shape[1]), X.dtype)
         components[:, self.selected_] = directions.components
-        self._keep(components, directions.values, self.n_components)
+        self._store(components, directions.values, self.n_components)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from lpisearch.methods.base import Projection, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import truncated_svd
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -55,15 +50,15 @@ class LSI(Projection):
            [2.]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["lsi"]
+    about = CATALOGUE["lsi"]
 
     n_components: int = DIMENSIONS
     _: KW_ONLY
     solver: str = "auto"
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         del y, affinity
         rng = generator(self.random_state)
         svd = truncated_svd(X, self.n_components, rng=rng, solver=self.solver)
-        self._keep(svd.terms, svd.values**2, self.n_components)
+        self._store(svd.terms, svd.values**2, self.n_components)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 WEIGHTINGS = ("ncw", "none")
@@ -110,8 +109,8 @@ class NMF(FactorShares):
            [0., 1.]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["nmf"]
-    placement: ClassVar[str] = "nmf"
+    about = CATALOGUE["nmf"]
+    placement = "nmf"
 
     n_components: int = DIMENSIONS
     _: KW_ONLY

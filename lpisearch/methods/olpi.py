@@ -17,7 +17,7 @@ pencil is made diagonal again on the complement of all directions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular
@@ -30,10 +30,7 @@ from lpisearch.methods.locality import LocalityProjection
 from lpisearch.numeric.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpisearch.graphs.affinity import Floats
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -102,11 +99,11 @@ class OLPI(LocalityProjection):
     array([1., 1.])
     """
 
-    about: ClassVar[Method] = CATALOGUE["olpi"]
+    about = CATALOGUE["olpi"]
 
     n_components: int = DIMENSIONS
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         self.seconds_: dict[str, float] = {}
         with self._timed("graph"):
             W = self._affinity(X, y, affinity)
@@ -119,7 +116,7 @@ class OLPI(LocalityProjection):
             count = 0 if W.n_isolated == X.shape[0] else min(self.n_components, len(space.scales))
             directions = orthogonal_directions(affinity_gram, degree_gram, space.scales, count)
             components = space.to_terms(directions.vectors).astype(X.dtype)
-            self._keep(components, directions.values, self.n_components)
+            self._store(components, directions.values, self.n_components)
 
     @property
     def locality_(self) -> Floats:

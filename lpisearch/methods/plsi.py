@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
-    from lpisearch.methods.catalogue import Method
 
 
 # Steps of EM of each start before the best one continues; gains are averaged over PATIENCE steps.
@@ -107,8 +106,8 @@ class PLSI(FactorShares):
     True
     """
 
-    about: ClassVar[Method] = CATALOGUE["plsi"]
-    placement: ClassVar[str] = "plsi"
+    about = CATALOGUE["plsi"]
+    placement = "plsi"
 
     n_components: int = DIMENSIONS
     _: KW_ONLY

@@ -204,7 +204,7 @@ class ResponseTransformer(GraphTransformer):
         if affinity is None and self._graph_name(y, X.shape[0]) == "label":
             with self._timed("eigenvectors"):
                 found = label_responses(y, X.shape[0], X.dtype)
-            count = wanted_dimensions(self.n_components, found.values, self.eigenvalue_power)
+            count = resolve_dimensions(self.n_components, found.values, self.eigenvalue_power)
             self.n_graph_components_ = found.vectors.shape[1] + 1
             self.n_isolated_ = int(np.count_nonzero(~found.vectors.any(axis=1)))
             # One dimension fewer than classes is all there is, not fewer than requested.
@@ -250,7 +250,7 @@ def graph_responses(
         tolerance=tolerance,
         dtype=X.dtype,
     )
-    return _first(found, wanted_dimensions(n_components, found.values, power))
+    return _first(found, resolve_dimensions(n_components, found.values, power))
 
 
 def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> GraphVectors:
@@ -281,7 +281,7 @@ def shares_responses(shares: csr_array, dtype: Any) -> GraphVectors:
     return GraphVectors(vectors.astype(dtype), np.ones(vectors.shape[1], dtype=dtype), 0)
 
 
-def wanted_dimensions(n_components: int | str, eigenvalues: Floats, power: float) -> int:
+def resolve_dimensions(n_components: int | str, eigenvalues: Floats, power: float) -> int:
     """Resolve "auto" by the spectrum."""
     if isinstance(n_components, str):
         return choose_dimensions(eigenvalues, power)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -121,7 +120,7 @@ class RLPI(ResponseProjection):
            [-0.6]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["rlpi"]
+    about = CATALOGUE["rlpi"]
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -136,7 +135,7 @@ class RLPI(ResponseProjection):
     label_strength_: float | None = field(init=False)
     regression_residual_: float = field(init=False)
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         rng = generator(self.random_state)
         self.label_alpha_ = self.label_strength_ = None
         if affinity is None and self.graph == "auto":
@@ -146,7 +145,7 @@ class RLPI(ResponseProjection):
                 return
         responses = self._responses(X, y, affinity, rng)
         coefficients = self._regress(X, responses, rng)
-        self._keep(coefficients.T, responses.values, responses.requested)
+        self._store(coefficients.T, responses.values, responses.requested)
 
     def _fit_both(self, X: Matrix, shares: csr_array, rng: np.random.Generator) -> None:
         """Learn dimensions from the labels of some documents, and from the neighbours of all."""
@@ -166,7 +165,7 @@ class RLPI(ResponseProjection):
         both = Both((by_labels, labels.values), (by_neighbours, neighbours.values))
         most = None if isinstance(self.n_components, str) else neighbours.requested
         coefficients, values = both.side_by_side(self.label_strength_, most)
-        self._keep(coefficients.T, values, min(most or len(values), len(values)))
+        self._store(coefficients.T, values, min(most or len(values), len(values)))
 
     def _strength(self, known: Labelled, alpha: float, rng: np.random.Generator) -> float:
         """Resolve "auto" by the documents that have labels."""

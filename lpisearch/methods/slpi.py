@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from lpisearch.methods.responses import ResponseProjection
 from lpisearch.numeric.rows import row_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 # Leaves tens of terms in a dimension of a few hundred to a few thousand documents.
@@ -96,7 +93,7 @@ class SLPI(ResponseProjection):
     array([[ 1. ,  0. , -0.9]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["slpi"]
+    about = CATALOGUE["slpi"]
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -105,14 +102,14 @@ class SLPI(ResponseProjection):
     tolerance: float = 0.05
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         with self._timed("regression"):
             largest = largest_penalties(X, responses.vectors)
             paths = lasso(X, responses.vectors, penalty=self._penalties(X, largest))
         used = np.flatnonzero(paths.coefficients.any(axis=0))
         self.penalties_ = paths.penalties[used]
-        self._keep(paths.coefficients.T[used], responses.values[used], responses.requested)
+        self._store(paths.coefficients.T[used], responses.values[used], responses.requested)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

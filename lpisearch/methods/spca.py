@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,6 @@ from lpisearch.methods.base import Projection, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import cardinality_for, lasso
 from lpisearch.methods.linalg import centred_svd
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -75,7 +70,7 @@ class SPCA(Projection):
     array([[1., 0., 0.]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["spca"]
+    about = CATALOGUE["spca"]
 
     n_components: int = DIMENSIONS
     _: KW_ONLY
@@ -83,7 +78,7 @@ class SPCA(Projection):
     solver: str = "auto"
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         del y, affinity
         self.cardinality_ = cardinality_for(self.cardinality, X.shape[1])
         rng = generator(self.random_state)
@@ -94,4 +89,4 @@ class SPCA(Projection):
         components = paths.coefficients.T[used]
         components /= np.linalg.norm(components, axis=1, keepdims=True)
         self.penalties_ = paths.penalties[used]
-        self._keep(components, svd.values[used] ** 2 / X.shape[0], self.n_components)
+        self._store(components, svd.values[used] ** 2 / X.shape[0], self.n_components)

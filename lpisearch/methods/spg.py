@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,6 @@ from lpisearch.methods.base import generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import cardinality_for, lasso
 from lpisearch.methods.responses import ResponseProjection
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpisearch.methods.catalogue import Method
 
 
 @dataclass(eq=False, repr=False)
@@ -80,7 +75,7 @@ class SPG(ResponseProjection):
     array([[ 1.2,  0. , -1. ]])
     """
 
-    about: ClassVar[Method] = CATALOGUE["spg"]
+    about = CATALOGUE["spg"]
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
@@ -89,11 +84,11 @@ class SPG(ResponseProjection):
     tolerance: float = 0.05
     random_state: Any = 0
 
-    def _fit(self, X: Any, y: Sequence[Any] | None, affinity: Any) -> None:
+    def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         self.cardinality_ = cardinality_for(self.cardinality, X.shape[1])
         responses = self._responses(X, y, affinity, generator(self.random_state))
         with self._timed("regression"):
             paths = lasso(X, responses.vectors, cardinality=self.cardinality_)
         used = np.flatnonzero(paths.coefficients.any(axis=0))
         self.penalties_ = paths.penalties[used]
-        self._keep(paths.coefficients.T[used], responses.values[used], responses.requested)
+        self._store(paths.coefficients.T[used], responses.values[used], responses.requested)

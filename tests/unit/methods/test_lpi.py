@@ -52,9 +52,9 @@ def test_no_dimension_is_nearly_constant(svd_components: int | None) -> None:
 
 def test_the_exact_space_reaches_to_thousands_of_documents() -> None:
     """Two thousand documents are worked on whole, so that nothing is lost by default."""
-    assert linalg.kept_dimensions("auto", 2500, 10) == 2500
-    assert linalg.kept_dimensions("auto", 5000, 10) == 300
-    assert linalg.kept_dimensions("auto", 5000, 400) == 600
+    assert linalg.space_dimensions("auto", 2500, 10) == 2500
+    assert linalg.space_dimensions("auto", 5000, 10) == 300
+    assert linalg.space_dimensions("auto", 5000, 400) == 600
 
 
 def test_degrees_of_any_size_are_weighed_alike() -> None:

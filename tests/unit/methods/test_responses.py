@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh
 
 from lpisearch.graphs.neighbours import nearest
-from lpisearch.methods.responses import graph_responses, label_responses, wanted_dimensions
+from lpisearch.methods.responses import graph_responses, label_responses, resolve_dimensions
 from lpisearch.methods.rlpi import RLPI
 
 
@@ -40,9 +40,9 @@ def test_more_than_there_are() -> None:
 def test_automatic_number() -> None:
     """With "auto" what counts at least a twentieth of the first is kept, to the power in use."""
     spectrum = np.array([1.0, 0.5, 0.2, 0.1])
-    assert wanted_dimensions("auto", spectrum, 1.0) == 4
-    assert wanted_dimensions("auto", spectrum, 2.0) == 2
-    assert wanted_dimensions(9, spectrum, 2.0) == 9
+    assert resolve_dimensions("auto", spectrum, 1.0) == 4
+    assert resolve_dimensions("auto", spectrum, 2.0) == 2
+    assert resolve_dimensions(9, spectrum, 2.0) == 9
 
 
 def test_labels_of_some_documents() -> None:
