@@ -82,7 +82,7 @@ class _Lines:
 
 
 def _lines(texts: Iterator[str], options: ReadOptions) -> Iterator[str]:
-    """Cut text into lines that keep their newline; memory holds one chunk and one line."""
+    """Split text into lines that keep their newline; memory contains one chunk and one line."""
     limit = options.max_document_bytes
     held: list[str] = []
     length = 0
@@ -206,7 +206,7 @@ def _document(
         row.pop()
     if len(row) != len(names):
         return Problem(f"{counted(len(row), 'cell')}, but the header has {len(names)}")
-    # An empty cell says nothing, so it is no metadata either.
+    # An empty cell is not metadata.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
     nonempty = tuple(name for name in parts.others if cells[name])
     return document_from_fields(cells, replace(parts, others=nonempty), base, separators)

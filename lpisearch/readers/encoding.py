@@ -287,7 +287,7 @@ _LARGER = {
     "euc_kr": "cp949",
 }
 # The encodings to guess from, for scripts other than Latin (charset-normalizer takes "café" for
-# cp1250), best first where two fit alike. For each, what is usual: the letters of a script, or
+# cp1250), best first where two fit equally. For each, the usual characters: letters of a script, or
 # the first bytes of its more frequent characters (kana, Hangul, the first level of ideographs)
 # and punctuation.
 _SCRIPTS: dict[str, str | frozenset[int]] = {

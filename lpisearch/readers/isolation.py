@@ -150,7 +150,7 @@ class WorkerProcess:
         self._files_left = FILES_PER_WORKER
         self._deadline = inf
         # -P keeps modules in the current folder, which may hold anything, from being imported.
-        # A session of its own keeps Ctrl-C from it: the parent ends it.
+        # A separate session protects it from Ctrl-C: the parent ends it.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
             [sys.executable, "-P", "-m", "lpisearch.readers.worker", str(memory_bytes)],
             stdin=subprocess.PIPE,
@@ -241,7 +241,7 @@ class WorkerProcess:
                 case {"system": [number, message]}:
                     raise _Failed(OSError(number, message, request["source"]["path"]))
                 case _:
-                    # What it still holds is unknown.
+                    # Its remaining memory is unknown.
                     limit = self._memory_bytes // MEBIBYTE
                     raise ReaderError(f"needs more than {limit} MiB of memory to read")
 
@@ -303,7 +303,7 @@ class DocumentStream:
     def __iter__(self) -> Iterator[Document | Problem]:
         try:
             while (pack := self._next()) is not None:
-                facts = pack.facts()  # here, so that it does not contend with whoever takes it
+                facts = pack.facts()  # here, so that parsing does not contend with the consumer
                 self.seconds, self.consumed = facts["seconds"], facts["consumed"]
                 yield from pack.records(facts)
                 del pack, facts
@@ -315,7 +315,7 @@ class DocumentStream:
     def put(self, pack: Frame) -> bool:
         """Add a pack as soon as there is room; return False if the consumer has left."""
         with self._ahead.changed:
-            # The file that is waited for always finds room, so that it is never held up by others.
+            # The file being consumed always has room, so that others never block it.
             self._ahead.changed.wait_for(
                 lambda: (
                     self._ahead.closed
@@ -372,7 +372,7 @@ class DocumentStream:
 
 
 class ReadAhead:
-    """The bytes that all answers of a pool hold together, and their condition variable."""
+    """The bytes that all streams of a pool have buffered, and their condition variable."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()

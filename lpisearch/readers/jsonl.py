@@ -192,7 +192,7 @@ def parse(text: str) -> Any:
 
 
 def not_valid(error: ValueError | RecursionError) -> str:
-    """Say why a text is no JSON."""
+    """State why a text is not JSON."""
     if isinstance(error, json.JSONDecodeError):
         return f"not valid JSON: {error.msg} at column {error.colno}"
     nested = isinstance(error, RecursionError)
@@ -237,7 +237,7 @@ JSONL_READER = Reader("jsonl", (".jsonl", ".ndjson"), read_jsonl, sniff_jsonl, m
 
 
 def _text_only(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass chunks on, unless the first is no text: else each of its lines would be a problem."""
+    """Pass chunks on; refuse binary data at once: each of its lines would be a problem."""
     first = next(pieces, b"")
     if looks_binary(first):
         raise ReaderError(NOT_TEXT)

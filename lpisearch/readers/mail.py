@@ -179,7 +179,7 @@ def _decoded_words(value: Any) -> str:
             for piece, charset in pieces
         )
     except (ValueError, LookupError, email.errors.HeaderParseError):
-        pass  # the undecoded header says more than none
+        pass  # the undecoded header is better than none
     return " ".join(clean(text).split())
 
 
@@ -241,7 +241,7 @@ class _Message:
         return _QUOTED_FROM.sub(rb"\1", b"\n".join(self._lines))
 
 
-# The separating line tells the time of delivery; a few writers leave it out.
+# The separating line has the time of delivery; a few writers omit it.
 _SEPARATOR = re.compile(rb"From .*\d:\d\d")
 _HEADER = re.compile(rb"[!-9;-~]+:")
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)

@@ -149,15 +149,14 @@ def _plain_words(text: str) -> str:
     return html.unescape(_ESCAPED.sub(r"\1", _EMPHASIS.sub("", text)))
 
 
-MAX_CHARACTERS = 64 * 1024
-"""A longer block is no front matter."""
+MAX_CHARACTERS = 64 * 1024  # a longer block is not front matter
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[Problem]]:
     """Return the fields, the text after them, and warnings.
 
-    A block that is not valid YAML gives a warning and stays in the text. One that is valid but
-    no mapping is ordinary text between two rules.
+    A block that is not valid YAML gives a warning and stays in the text. A valid block that is not
+    a mapping is ordinary text between two rules.
     """
     opening = _OPENING.match(text)
     if not opening:
@@ -193,7 +192,7 @@ def _parse(block: str) -> Any:
         # PyYAML takes quadratic time for brackets within brackets.
         raise ValueError("too many brackets")
     try:
-        # An alias lets a few lines stand for a billion values.
+        # By aliases a few lines may expand to a billion values.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
             raise ValueError("YAML aliases are not allowed")
         return yaml.safe_load(block)

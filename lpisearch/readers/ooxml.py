@@ -79,7 +79,7 @@ def properties_of(archive: Archive) -> Properties:
 
 DOCX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
-# What joins the pieces of a block, and what stands around it in the block that holds it.
+# The separator of the pieces of a block, and the text around it in the enclosing block.
 _BLOCKS = {
     "p": ("", ""),
     "tc": (" ", ""),
@@ -88,8 +88,8 @@ _BLOCKS = {
     "txbxContent": ("\n", "\n"),
 }
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-# Fallback repeats what Choice says; moveFrom is text that now stands elsewhere; the properties
-# hold elements called "tab" that are tab stops.
+# Fallback repeats Choice; moveFrom is text that was moved elsewhere; the properties contain
+# elements called "tab" that are tab stops.
 _SKIP = frozenset({"Fallback", "moveFrom", "del", "rPr", "tabs", "sectPr"})
 _NOTES = ("footnotes.xml", "endnotes.xml")
 

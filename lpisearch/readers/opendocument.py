@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lpisearch.readers.base import SourceFile
 
 
-# What joins the pieces of a block, and what stands around it in the block that holds it.
+# The separator of the pieces of a block, and the text around it in the enclosing block.
 _BLOCKS = {
     "p": ("", ""),
     "h": ("", ""),

@@ -113,7 +113,7 @@ def _page_texts(pdf: Any, ocr: str) -> tuple[list[str], list[Problem], list[int]
                 text = _clean(page_text(page, ocr)).strip() if ocr else ""
                 images += [] if text else [number + 1]
             pages.append(text)
-            page.close()  # closes its text page too; a long file would else hold every page
+            page.close()  # closes its text page too; otherwise a long file keeps every page open
         except pypdfium2.PdfiumError:
             pages.append("")
             problems.append(Problem("is damaged", f"page {number + 1}", warning=True))
@@ -172,7 +172,7 @@ def _metadata(facts: dict[str, str], pages: int) -> dict[str, Any]:
 
 
 def _sniff(head: bytes) -> bool:
-    # The PDF reference lets the header stand anywhere in the first 1024 bytes.
+    # The PDF reference allows the header anywhere in the first 1024 bytes.
     return b"%PDF-" in head[:1024]
 
 

@@ -65,8 +65,7 @@ _FIRST_OF_SEVERAL = re.compile(r"\s*(\S[^\n]*)\n\s*\S")
 
 
 Marked: TypeAlias = tuple[list[str], list[tuple[int, str]], dict[str, Any]]
-"""Lines without marks; headings, each with the number of its line; and what the file states of
-itself, under the names title, date, labels and those of metadata."""
+"""Lines without marks; headings with the numbers of their lines; title, date, labels, metadata."""
 
 
 def read_marked(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
-        # Content is asked in this order: the surest signs first, plain text last.
+        # The order of sniffing: the surest signs first, plain text last.
         pdf.READER,
         rtf.RTF_READER,
         trec.REUTERS_READER,

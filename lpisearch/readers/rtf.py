@@ -73,7 +73,7 @@ class _Rtf:
     def __init__(self, data: bytes) -> None:
         self.text: list[str] = []
         self.stated: dict[str, list[str]] = {}
-        # Where text of the group goes (None: nowhere), and how many bytes stand for a \u.
+        # The target of the text of a group, if any, and the bytes that repeat each \u.
         self._groups: list[tuple[list[str] | None, int]] = []
         self._target: list[str] | None = self.text
         self._stand_ins = 1

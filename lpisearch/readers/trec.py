@@ -304,7 +304,7 @@ def _records(source: SourceFile, limit: int) -> Iterator[tuple[int, bytes | None
 def _smart_document(text: str, metadata: dict[str, str], where: str) -> Document | Problem:
     head, *pieces = _FIELD.split(text)
     gathered: dict[str, list[str]] = {}
-    # The pattern's group puts letters and contents in turn. A repeated field goes on.
+    # Letters and contents alternate. A repeated field continues.
     for letter, content in zip(pieces[::2], pieces[1::2], strict=True):
         if stripped := content.strip():
             gathered.setdefault(letter, []).append(stripped)

@@ -23,14 +23,14 @@ LONG_DOCUMENT = 600
 USUAL_TOKENS = 300
 """Sections below half of it are joined, sections above one and a half times it are cut."""
 
-_LEAST_TOKENS = 8  # what is left of a page below it says nothing
+_LEAST_TOKENS = 8  # a shorter rest of a page is dropped
 _LONG_LINE = 200  # characters; a longer line may be cut within
 _EDGE_LINES = 2  # of a page, at the head and at the foot
 _LEAST_REPEATS = 3
 _REPEATED_SHARE = 0.02  # of all pages: the running title of a chapter is on few of a book
 _PAGE_NUMBER = re.compile(r"(?<=[. \t])(?:[A-Z]-?)?(?:\d+|[ivxlc]+)$")
 _DOTS = "...."
-_TAIL = 60  # characters at the end of a line that tell whether it is one of a table of contents
+_TAIL = 60  # last characters of a line that may be one of a table of contents
 _LINE = re.compile(r"[^\n]+")
 _DIGITS = re.compile(r"\d+")
 # Where a long line may be cut: after a sentence, else after any word, else anywhere.
@@ -76,7 +76,7 @@ def cut_passages(
     for start, end in pairwise(bounds):
         for run in _runs(text, (start, end), passed_over, _Cut(joined, usual)):
             if waiting and text[waiting[-1].end : run[0].start].strip():
-                passages.extend(_stretches(waiting, usual))  # something between was passed over
+                passages.extend(_stretches(waiting, usual))  # a line between was skipped
                 waiting, size = [], 0
             waiting += run
             size += sum(piece.size for piece in run)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lpisearch.text.tokeniser import Tokeniser
 
 
-# A word of so many letters may differ in two of them, or a shorter one in one.
+# Letters of a word that may differ in one of them, or in two.
 _ONE_EDIT, _TWO_EDITS = 4, 7
-# One edit more must be made up for by so many times the documents, another first letter by some.
+# Another edit must be offset by 400 times the documents, another first letter by 20 times.
 _EDIT = math.log(400)
 _FIRST_LETTER = math.log(20)
 _MARKED = 0x80  # bytes from here on are parts of letters beyond ASCII
