@@ -1,4 +1,4 @@
-"""What answers and all that goes through a library take, by its size, and how fast that grows.
+"""Time and memory of queries and other commands by the size of the library, and their growth.
 
 Run `python -m benchmarks.answers [--sizes 10000,100000,300000] [--folder FOLDER]`. Corpora are
 those of `scale_corpus.py`. A library that is in FOLDER already (`libN.db`) is used as it is, else
@@ -202,7 +202,7 @@ def _medians(times: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def has_classifier(library: Path) -> bool:
-    """Tell whether the index has learned labels."""
+    """Return whether the index has learned labels."""
     facts = open_index(library).manifest.result.classifier
     return facts is not None and "reason" not in facts
 

@@ -1,4 +1,4 @@
-"""What packed places, and comparing a moved question with the best alone, do to answers.
+"""The effect of packed vectors, and of comparing feedback with the best documents only.
 
 Run `python -m benchmarks.answers_quality [COLLECTION …]`. Each collection is indexed once by
 default options, with its places as float32. Then the same places are packed as those of a large

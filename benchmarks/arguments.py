@@ -1,4 +1,4 @@
-"""What a benchmark is told on the command line: names, paths, or nothing; and its `--help`."""
+"""Command-line arguments of benchmarks: names, paths or none."""
 
 from __future__ import annotations
 

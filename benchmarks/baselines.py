@@ -1,4 +1,4 @@
-"""Record what the program answers and what it takes, and compare two such records.
+"""Record answers, index files and times of the program, and compare two records.
 
 Record with the program before a change and with the program after it, then compare:
 

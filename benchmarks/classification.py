@@ -1,4 +1,4 @@
-"""Classification at the defaults on four public collections, beside scikit-learn's linear SVM.
+"""Classification with defaults on four public collections, compared with a linear SVM.
 
 Run: python benchmarks/classification.py [--data ../shared/data] [COLLECTION …]
 

@@ -1,4 +1,4 @@
-"""Accuracy of `classify` by training share, and the agreement of `topics`, on public data.
+"""Accuracy of `classify` by training share, and agreement of `topics`, on public collections.
 
 Run `python benchmarks/classify.py [random] [topics]`; no word runs both. Random: shares of all
 documents of 20 Newsgroups are learned from, in three draws each. What `classify` has right at its

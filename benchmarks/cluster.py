@@ -1,9 +1,9 @@
-"""Measure what a build by processes costs beside one by threads, and what goes between them.
+"""Compare a build by processes with one by threads: cost, and messages between processes.
 
 `python benchmarks/cluster.py [--documents 100000] [--workers 2] [--rounds 1] [--write PAGE]` makes
 a library (`benchmarks/scale_corpus.py`) and indexes it by threads and by `--workers` in turn,
 each in a process of its own. Processor time is that of all processes that take part, as the system
-counts it. Bytes are those that the build counts for itself, by step; beside them stands what the
+counts it. Bytes are those that the build itself counts by step, compared with what the
 network of the machine carried in all, where the build may have one of its own (`unshare -n`). Both
 indexes are compared to the bit.
 """

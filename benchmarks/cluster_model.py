@@ -1,4 +1,4 @@
-"""What a build on a cluster takes, by formulas: memory, network, time and cost up to a billion.
+"""A cost model of a build on a cluster: memory, network, time and money up to a billion.
 
 `python -m benchmarks.cluster_model --measure` builds small libraries with `--workers 2` and keeps
 what was measured in `benchmarks/cluster_cases.json`. `python -m benchmarks.cluster_model` takes the

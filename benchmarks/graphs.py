@@ -1,7 +1,7 @@
-"""The pruned graph of neighbours beside the exact one: time, recall, weight that stays.
+"""Compare the pruned neighbour graph with the exact one: time, recall, share of weight.
 
 Run `python -m benchmarks.graphs [COLLECTION …]`; without a name 20newsgroups, debian-packages and
-all public collections as one. Both run in turn in this process; only ratios mean anything. With
+all public collections as one. Both run in turn in this process; only ratios are meaningful. With
 `pip install sparse-dot-topn` the candidates are also found by that package.
 """
 
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def measure(name: str, X: csr_array) -> None:
-    """Print a row: the package's time is that of the candidates, beside all of ours."""
+    """Print a row; the time of the package is that of its candidates, compared with all of ours."""
     options = GraphOptions(NEIGHBOURS, exact_documents=X.shape[0])
     _, took_exact = _timed(lambda: nearest(X, None, options))
     found, took = _timed(lambda: pruned(X, None, options))

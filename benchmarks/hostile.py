@@ -1,4 +1,4 @@
-"""What files that are made to cost much do cost: processor seconds and memory of `ingest`.
+"""Time and memory of `ingest` for files designed to be expensive.
 
 Run `python benchmarks/hostile.py`; names after it measure those alone. `--write` puts the table
 into docs/reliability.md, where rows of other names stay. Each file of `tests/hostile.py`, at its

@@ -1,4 +1,4 @@
-"""Time, memory and quality of RLPI beside scikit-learn's TruncatedSVD, on the public collections.
+"""Time, memory and quality of RLPI compared with TruncatedSVD, on public collections.
 
 Run `python benchmarks/index.py [speed] [memory] [growth] [quality]`; no word runs all. Everything
 that is compared runs in turn in this one process, the best time of each counts, and only ratios

@@ -1,7 +1,7 @@
-"""Ingest beside a bare FTS5 insert, a second run over 20,000 files, and the memory of 1 GB.
+"""Ingest compared with a bare FTS5 insert, a second run over 20,000 files, memory for 1 GB.
 
 Run `python benchmarks/ingest.py`; `--quick` leaves out the 1 GB stream. Times of one run are
-compared with each other: only their ratios mean anything.
+compared with each other: only ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def insert_bare(path: Path, texts: list[tuple[str, str]]) -> None:
 
 
 def second_run(folder: Path) -> None:
-    """Ingest many small files twice, beside a bare walk that looks at each of them."""
+    """Ingest many small files twice, compared with a bare walk over them."""
     files = folder / "files"
     for number in range(FILES):
         path = files / f"{number // 1000:02}" / f"{number}.txt"

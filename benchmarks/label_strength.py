@@ -1,4 +1,4 @@
-"""How to choose what labels of some documents count: rules beside each other on the same maps.
+"""Compare rules for choosing the strength of partial labels.
 
 Run: python -m benchmarks.label_strength [--collections tdt2,…] [--shares 0.2,…] [--draws 3]
 

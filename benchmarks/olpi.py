@@ -1,10 +1,10 @@
-"""OLPI beside solving each reduced eigenproblem from scratch, beside LPI, LSI and plain terms.
+"""OLPI compared with solving each reduced eigenproblem from scratch, LPI, LSI and terms.
 
 Run: python benchmarks/olpi.py [--data ../shared/data] [--subsets 6] [--small-only]
 
 Three tables: time of 100 directions in the full space of small document sets, as ratios; figure 2
 of olpi-2005, mean average precision of intra-topic pairs by number of dimensions; a fit on the
-20 Newsgroups beside scikit-learn's TruncatedSVD. Only ratios within one run mean anything, and
+20 Newsgroups compared with scikit-learn's TruncatedSVD. Only ratios within one run mean anything, and
 all linear algebra runs on one thread: threads that wait for a busy core would be measured instead.
 """
 
@@ -153,7 +153,7 @@ def print_newsgroups(path: Path) -> None:
 def directions_from_scratch(
     affinity_gram: Floats, degree_gram: Floats, scales: Floats, count: int
 ) -> Floats:
-    """Solve each reduced problem anew on a basis of the complement; return the values."""
+    """Solve each reduced problem from scratch on a basis of the complement; return the values."""
     A = scales[:, None] * affinity_gram * scales
     B = scales[:, None] * degree_gram * scales
     complement = np.eye(len(scales))

@@ -1,9 +1,9 @@
-"""How fast the page answers: from a key to the hits on the screen, and how the map moves.
+"""Latency of the page, from a key press to the results on screen, and of the map.
 
 `python benchmarks/page.py [LIBRARY.db]` needs the extra `web`, Playwright and Debian's chromium.
-Without a library it makes one of 20,000 documents of the public collections beside the project.
+Without a library it makes one of 20,000 documents of the public collections next to the project.
 Printed are, for each key of some questions, the time from the key to the paint that shows the
-answer; beside it the processor time that the server spent, and that of a page without a search in
+answer; also the CPU time of the server, and that of a page without a search in
 the same run; then frames of a map of 100,000 points that is dragged and zoomed.
 """
 

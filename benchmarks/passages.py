@@ -1,4 +1,4 @@
-"""What passages bring, and cost: long documents as wholes, by their best passage, and in between.
+"""Long documents ranked as a whole, by their best passage, and in between: quality and cost.
 
 Run: python -m benchmarks.passages [SET …]
 where SET is books, volumes, answers, manual or mixed; no word runs all but the last.

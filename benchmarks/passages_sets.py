@@ -1,4 +1,4 @@
-"""Long documents with known answers, made of public collections: what benchmarks/passages.py asks.
+"""Test sets of long documents with known answers, from public collections.
 
 * Books: some of the abstracts of med, Cranfield, CISI and CACM are bound together in the order of
   their collection, each a page; the others stay as they are. A book is relevant to a query if one

@@ -1,4 +1,4 @@
-"""The time of a query beside what it cannot do without, in one run; only ratios mean anything.
+"""The time of a query compared with its unavoidable parts, in one run.
 
 Run `python benchmarks/query.py [cold] [warm] [batch] [million]`; no word runs all. What is
 compared runs in turn.
@@ -76,7 +76,7 @@ def cold(library: Path) -> None:
 
 
 def warm(library: Path) -> None:
-    """Time 200 queries in an open library, beside FTS5 and a matrix-vector product."""
+    """Time 200 queries in an open library, compared with FTS5 and a matrix-vector product."""
     queries = _queries(200)
     engine = Engine(open_index(library))
     vectors = np.array(engine.index.vectors)
@@ -116,7 +116,7 @@ def warm(library: Path) -> None:
 
 
 def batch(library: Path) -> None:
-    """Time 1,000 queries at once, beside one by one."""
+    """Time 1,000 queries as a batch, compared with one by one."""
     queries = _queries(1000)
     pairs = [(str(at), text) for at, text in enumerate(queries)]
     for by in ("hybrid", "semantic", "lexical"):

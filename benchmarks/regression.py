@@ -1,4 +1,4 @@
-"""What the default accuracy of the regression costs: AP, accuracy and time by regression_tolerance.
+"""The cost of the regression's default tolerance: AP, accuracy and time.
 
 Run: python benchmarks/regression.py [--data ../shared/data] [--tolerances .1,.03,.01,.001,.00001]
 

@@ -1,4 +1,4 @@
-"""Average precision on the public collections, as `lpisearch index` and `query` give it.
+"""Average precision on public collections, by `lpisearch index` and `query`.
 
 Run `python -m benchmarks.retrieval [COLLECTION …]`; no word runs all, and then all of them but the
 two in other languages once more as one library. LPISEARCH_DATA names the folder of collections.

@@ -1,10 +1,10 @@
-"""What learning from a sample costs or brings, beside learning from all documents.
+"""Learning from a sample compared with learning from all documents.
 
 Run `python -m benchmarks.sampling [--dims 300,600] [--sizes 20000,64000] [--samples all,20000]`.
 Average precision: all English collections with judgements in one library, filled up to the size
 with descriptions of packages. Accuracy: nearest centre in the map, 20 Newsgroups by its split and
 the packages by a fifth held out. The map is learned from all documents, from all leaders, or from
-a sample of these; time is that of the processor for the stages of the map, beside learning from
+a sample of these; time is CPU time of the stages of the model, relative to learning from
 all documents.
 """
 
@@ -153,7 +153,7 @@ def _accuracy(library: Path) -> tuple[float, ...]:
 
 
 def _mixed(size: int) -> Iterator[dict[str, Any]]:
-    """Give the collections with judgements, and packages up to a size."""
+    """Return the collections with judgements, and packages up to a size."""
     judged = ((name, each) for name in ENGLISH for each in _documents(name))
     found = [each | {"id": f"{name}/{each['id']}"} for name, each in judged]
     yield from chain(found, islice(_documents(PACKAGES), max(size - len(found), 0)))

@@ -1,4 +1,4 @@
-"""From nothing to the first answer, on a corpus of any size, beside what others take.
+"""From nothing to the first answer, on a corpus of any size, compared with other tools.
 
 Run `python -m benchmarks.scale [--documents N | --growth 10000,30000,100000]`. `--build-only`
 leaves out the verbs after `index`, `--peers none` or `--peers fts5,svd` some of the others, and
@@ -205,7 +205,7 @@ def run(library: Path, *words: str) -> Step:
 
 
 def answers(library: Path, texts: list[str]) -> dict[str, float]:
-    """Time warm answers in one open library, beside a bare scan of as many vectors."""
+    """Time warm queries in an open library, compared with a bare scan of as many vectors."""
     queries = [" ".join(text.split()[:5]) for text in texts[:QUERIES]]
     medians = {}
     with open(library) as opened:

@@ -1,4 +1,4 @@
-"""A large corpus that looks real: sentences of public collections, drawn within a topic.
+"""A large realistic corpus: sentences of public collections, sampled within a topic.
 
 A document takes its sentences from two documents of one topic, so that it shares rare words with
 some others as real documents do; one in twenty is an earlier document with one sentence changed.

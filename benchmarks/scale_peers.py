@@ -1,4 +1,4 @@
-"""What others take for the same texts: SQLite FTS5, bm25s, tantivy, TruncatedSVD, a bare scan."""
+"""The same texts in SQLite FTS5, bm25s, tantivy, TruncatedSVD and a bare scan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What labels of some documents are worth: dimensions of both kinds, or of one, or one graph.
+"""The value of labels for some documents: dimensions of both kinds, of one, or one graph.
 
 Run: python -m benchmarks.semi_supervised [--collections tdt2,…] [--draws 3] [--manifold]
 

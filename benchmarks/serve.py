@@ -1,4 +1,4 @@
-"""The server under load: 50 clients at once on 20,000 documents, a writer beside them, its memory.
+"""The server under load: 50 clients at once on 20,000 documents, a writer, and its memory.
 
 `python benchmarks/serve.py` takes the first 20,000 documents of ../shared/data/reuters21578 (or
 `--library FILE`, a library that is there), serves them with `lpisearch serve`, and asks. A bare
@@ -182,7 +182,7 @@ def bare() -> None:
 
 @contextmanager
 def writing(library: Path, folder: Path) -> Iterator[list[int]]:
-    """Write beside: ingest new documents in another process, batch after batch."""
+    """Ingest new documents in another process, batch after batch, during the queries."""
     written = [0]
     script = (
         "import sys, time, lpisearch\n"

@@ -1,6 +1,6 @@
-"""How long the program takes to answer, beside what its parts take to import.
+"""Run time of short commands compared with importing their parts.
 
-Run `python benchmarks/startup.py`. Best of several alternating runs; only ratios mean anything.
+Run `python benchmarks/startup.py`. Best of several alternating runs; only ratios are meaningful.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure SQLite and PostgreSQL side by side: ingest, second run, index, questions, 8 writers.
+"""Compare SQLite and PostgreSQL: ingest, second run, index, queries, 8 writers.
 
 `python benchmarks/stores.py [--documents 4000] [--rounds 3] [--collection 20newsgroups]
 [--ingest-only]` starts a server of PostgreSQL from what the machine has (`initdb`, `pg_ctl`), in a

@@ -1,4 +1,4 @@
-"""What two defaults of learning from labels rest on: the choice of α, and rare words.
+"""The basis of two defaults of supervised learning: the choice of α, and rare words.
 
 Run: python benchmarks/supervised.py [--data ../shared/data] [--draws 3]
 

@@ -1,8 +1,8 @@
-"""Time counting and weighting beside scikit-learn's, on the 20 Newsgroups texts (36 MB).
+"""Counting and weighting compared with scikit-learn, on 20 Newsgroups (36 MB).
 
 Run `python benchmarks/terms.py [docs.jsonl.gz]`. Both start from texts that are already tokens
 with one space between. Each way runs several times in turn; the best time of each counts, and
-only the ratios mean anything.
+only ratios are meaningful.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it brings to count the words of a title twice: average precision, three ways side by side.
+"""The effect of counting title words twice, on average precision.
 
 Run `python benchmarks/titles.py`. Each collection is ingested and indexed by default options.
 """

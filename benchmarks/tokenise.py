@@ -1,7 +1,7 @@
-"""Time the tokeniser beside what it is compared with, on the 20 Newsgroups texts (36 MB).
+"""The tokeniser compared with alternatives, on 20 Newsgroups (36 MB).
 
 Run `python benchmarks/tokenise.py [docs.jsonl.gz]`. Each way runs several times in turn, always
-from a cold cache; the best time of each counts, and only the ratios mean anything.
+from a cold cache; the best time of each counts, and only ratios are meaningful.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 class Asked(NamedTuple):
-    """Tables by name, in a form; anew is without the draws that lie beside the pages."""
+    """Tables by name, in a form; `anew` ignores the draws stored next to the pages."""
 
     names: Sequence[str]
     form: str

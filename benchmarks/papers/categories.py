@@ -74,7 +74,7 @@ class Categories:
         return Comparison(f"rlpi-2007-4-{by}", title, *shape, published.cells, here, 1, said)
 
     def times(self, results: Results, by: str) -> Table:
-        """Put the times of training and testing beside those of the paper."""
+        """Compare the times of training and testing with those of the paper."""
         published = _printed_times(by)
         rows: list[dict[str, Cell]] = []
         for row in SHARES:

@@ -40,7 +40,7 @@ class Clustering:
     own_draws
         Of the columns that take more, or fewer, draws than the others.
     same_as
-        Columns that are set beside another column of the paper.
+        Columns that are compared with another column of the paper.
     """
 
     data: str
@@ -108,7 +108,7 @@ class Clustering:
         return self._accuracies(results, number, label, self.best(results, number, label))
 
     def compared(self, results: Results, published: Published, what: str, name: str) -> Comparison:
-        """Put the values of the paper beside those found here."""
+        """Compare the values of the paper with those measured here."""
         rows = [str(number) for number in self.classes]
         drawn_rows = [row for row in rows if row != str(WHOLE)]
         paper = {

@@ -1,4 +1,4 @@
-"""Values of a paper beside the same values measured here."""
+"""Values of a paper compared with those measured here."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Comparison:
     rows, columns
         Their names.
     paper, here
-        Values by row and column. The average row is worked out here over the rows that both
+        Values by row and column. The average row is computed here over the rows that both
         have, unless the paper prints it over just those.
     digits
         Behind the point.
     notes
-        What is to be known beside.
+        Remarks on the figures.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The measurements behind the pages, kept beside them: one line for each part, packed.
+"""The measurements behind the pages, kept next to them: one line for each part, packed.
 
 A page holds means. What they are means of is kept too, so that a later run, on any machine, adds
 draws to those that there are, and that a test over draws can be made again.

@@ -135,7 +135,7 @@ def _paired_tests(experiment: Clustering, results: Results, number: int) -> Tabl
 
 
 def _information(experiment: Clustering, results: Results, number: int) -> Table:
-    """Give the values behind the paper's figure 2."""
+    """Return the values behind the paper's figure 2."""
     here = experiment.values(results, "NMI")
     rows: list[dict[str, Cell]] = [
         {"c": classes}

@@ -26,7 +26,7 @@ class Bounds:
     classes, draws
         Numbers of classes, and draws of each.
     dims
-        Numbers of dimensions that are tried for “best”, beside k - 1.
+        Numbers of dimensions tried for “best”, besides k - 1.
     exact
         Up to so many documents LPP works in the whole space, beyond in so many directions.
     steps
@@ -45,7 +45,7 @@ class Bounds:
     neighbours: tuple[int, ...]
 
 
-# LPP as section 4.1 of the paper writes it, beside LPP about the mean.
+# LPP as in section 4.1 of the paper, and LPP about the mean.
 UNCENTRED = "LPP, not centred"
 BOUNDS = {
     "short": Bounds(

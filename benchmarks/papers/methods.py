@@ -33,7 +33,7 @@ class Method:
     name
         In the registry, or "terms".
     arguments
-        Of the estimator, beside the number of dimensions, which follows from the classes unless
+        Of the estimator, besides the number of dimensions, which follows from the classes unless
         it is here. Two are not its own: `sparsity`, the share of zeros in a dimension, becomes a
         number of terms, and `exact_up_to` = (documents, directions) limits the space that an
         exact eigenproblem is solved in where there are more documents.

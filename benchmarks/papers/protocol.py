@@ -112,7 +112,7 @@ def run(
 def in_order(parts: Iterable[Part]) -> list[Part]:
     """Put the first draw of everything before the second: a run cut short has fewer draws, evenly.
 
-    Within a draw what takes long comes first: nothing else is left to do beside it at the end.
+    Within a draw, long parts come first, so that none is left alone at the end.
     """
     seen: Counter[tuple[Any, ...]] = Counter()
     ranked = []
@@ -146,6 +146,6 @@ def _leave_interrupts_to_the_parent() -> None:
 
 
 def _size(part: Part) -> int:
-    """Put what takes long first: nothing else is left to do beside it at the end."""
+    """Put long parts first, so that none is left alone at the end."""
     whole = MEASURES[part.measure].whole and not part.subset
     return 1000 if whole else len(part.subset)

@@ -1,4 +1,4 @@
-"""Values as the papers print them, from the text files beside: a line a row, tabs between."""
+"""Values as printed in the papers, from text files: a line per row, separated by tabs."""
 
 from __future__ import annotations
 

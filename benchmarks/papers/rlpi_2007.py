@@ -94,7 +94,7 @@ def clusters_found(form: str, results: Results) -> Findings:
 
 
 def times_found(form: str, results: Results) -> Findings:
-    """Compare table 3: seconds, and each beside LSI in the same run."""
+    """Compare table 3: seconds, and their ratio to LSI in the same run."""
     experiment = clustering(form)
     fits, clusters = (experiment.values(results, what) for what in ("fit_s", "cluster_s"))
     overall = {key: Value(fits[key].mean + clusters[key].mean) for key in fits if key[1] in PRINTED}

@@ -125,7 +125,7 @@ def clusters_found(number: int, form: str, results: Results) -> Findings:
 
 
 def _sizes(experiment: SparseClustering, results: Results) -> Table:
-    """Put the sizes of the drawn collections beside those of table 2."""
+    """Compare the sizes of the drawn collections with those of table 2."""
     published = Published.read("spg-2008-2")
     name = NAMES[experiment.data]
     rows: list[dict[str, Cell]] = []

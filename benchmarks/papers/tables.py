@@ -28,7 +28,7 @@ class Findings:
     extent
         How much of the paper's protocol this form runs.
     comparisons
-        Values beside values.
+        Values compared.
     tables
         What the paper has no number for, or only a curve.
     figures
