@@ -4,8 +4,8 @@ Run: python benchmarks/olpi.py [--data ../shared/data] [--subsets 6] [--small-on
 
 Three tables: time of 100 directions in the full space of small document sets, as ratios; figure 2
 of olpi-2005, mean average precision of intra-topic pairs by number of dimensions; a fit on the
-20 Newsgroups compared with scikit-learn's TruncatedSVD. Only ratios within one run mean anything, and
-all linear algebra runs on one thread: threads that wait for a busy core would be measured instead.
+20 Newsgroups compared with scikit-learn's TruncatedSVD. Only ratios within one run are
+meaningful, and linear algebra runs on one thread, since waiting threads would distort the times.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--into", type=Path, default=FOLDER, help="where the pages are written")
     parser.add_argument(
         "--keep", action="store_true",
-        help="add to the draws that lie beside the pages, in place of measuring all anew",
+        help="add to the stored draws instead of measuring all again",
     )  # fmt: skip
     parser.add_argument(
         "--minutes", type=float, metavar="N",
