@@ -40,7 +40,7 @@ def test_usual_columns_are_known(tmp_path: Path) -> None:
     ]
 
 
-def test_labels_in_a_cell_are_parted_as_asked(tmp_path: Path) -> None:
+def test_labels_in_a_cell_are_separated_by_the_option(tmp_path: Path) -> None:
     table = 'text,label\nboats,"sea, wood"\n'
     for separators, labels in ((";|", ("sea, wood",)), (",", ("sea", "wood"))):
         options = ReadOptions(label_separators=separators)
@@ -64,7 +64,7 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
     ],
     ids=["semicolon", "tab", "bar", "comma"],
 )
-def test_delimiter_is_found(table: str, tmp_path: Path) -> None:
+def test_delimiter_is_detected(table: str, tmp_path: Path) -> None:
     expected = [
         Document("", "a, b, c", id="1", metadata={"n": "3,5"}),
         Document("", "d", id="2", metadata={"n": "4,5"}),
@@ -115,13 +115,13 @@ def test_row_without_words_is_a_problem(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_missing_named_column_is_told(options: ReadOptions, reason: str, tmp_path: Path) -> None:
+def test_missing_named_column_is_stated(options: ReadOptions, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ReaderError) as error:
         _read(tmp_path / "a.csv", "id,text\n1,a\n", options)
     assert error.value.what == reason
 
 
-def test_missing_text_column_is_told(tmp_path: Path) -> None:
+def test_missing_text_column_is_stated(tmp_path: Path) -> None:
     with pytest.raises(ReaderError, match=r"set it with text_field; its columns are “a”, “b”"):
         _read(tmp_path / "a.csv", "a,b\n1,2\n")
 
@@ -138,7 +138,7 @@ def test_repeated_column_names_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
-def test_encoding_is_found(encoding: str, tmp_path: Path) -> None:
+def test_encoding_is_detected(encoding: str, tmp_path: Path) -> None:
     table = "text,label\r\n今天天气很好我们去公园散步,天气\r\n"
     (document,) = _read(tmp_path / "a.csv", table.encode(encoding))
     assert isinstance(document, Document)

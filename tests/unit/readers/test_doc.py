@@ -74,6 +74,6 @@ def test_without_a_converter(tmp_path: Path, converter: Callable[[str, str], Non
 
 
 @pytest.mark.parametrize("data", [b"", b"plain text", b"{\\rtf1 x}"])
-def test_another_format_is_told(tmp_path: Path, data: bytes) -> None:
+def test_another_format_is_stated(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ReaderError, match=r"is not a Word DOC file|is empty"):
         _read(tmp_path, data)

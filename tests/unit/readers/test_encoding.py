@@ -61,7 +61,7 @@ def test_byte_order_mark_decides(mark: bytes, encoding: str) -> None:
         ("สวัสดีชาวโลก วันนี้อากาศดี", "cp874", "cp874"),
     ],
 )
-def test_encoding_without_a_mark_is_found(text: str, written: str, found: str) -> None:
+def test_encoding_without_a_mark_is_detected(text: str, written: str, found: str) -> None:
     decoded = decode_text(text.encode(written))
     assert (decoded.text, decoded.encoding, decoded.warnings) == (text, found, ())
     assert decoded.metadata == ({} if found == "utf-8" else {"encoding": found})

@@ -182,7 +182,7 @@ def test_waiting_for_the_reader_of_documents_is_not_silence(source: SourceFile) 
     assert max(held) < 3 * answers.AHEAD_BYTES
 
 
-def test_whoever_waits_for_a_file_is_told(
+def test_a_long_wait_is_reported(
     readers: IsolatedReaders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answers, "LONG_WAIT_SECONDS", 0.3)

@@ -44,7 +44,7 @@ def test_exported_documents_round_trip(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.jsonl", lines) == documents
 
 
-def test_broken_line_5000_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_broken_line_5000_is_stated_and_skipped(tmp_path: Path) -> None:
     lines = [json.dumps({"id": i, "text": f"text {i}"}) for i in range(1, 10_001)]
     lines[4999] = '{"id": 5000, "text": "broken'
     found = _read(tmp_path / "a.jsonl", "\n".join(lines))
@@ -75,7 +75,7 @@ def test_useless_line_is_a_problem(line: str, reason: str, tmp_path: Path) -> No
     assert document == Document("", "ok")
 
 
-def test_long_line_is_passed_over(tmp_path: Path) -> None:
+def test_long_line_is_skipped(tmp_path: Path) -> None:
     lines = '{"text": "' + "x" * 3000 + '"}\n{"text": "ok"}\n'
     problem, document = _read(tmp_path / "a.jsonl", lines, ReadOptions(max_document_bytes=1000))
     assert isinstance(problem, Problem)

@@ -345,7 +345,7 @@ def test_headers_can_be_asked_for(tmp_path: Path) -> None:
     assert (document.id, document.labels) == ("a!b!c", ("sci.space", "alt.boats"))
 
 
-def test_latin_text_is_told(tmp_path: Path) -> None:
+def test_latin_text_is_stated(tmp_path: Path) -> None:
     warning, document = _newsgroups_read(tmp_path / "1", MESSAGE.replace(b"float", b"flo\xe4t"))
     assert isinstance(warning, Problem)
     assert isinstance(document, Document)

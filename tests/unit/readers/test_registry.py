@@ -76,7 +76,7 @@ def test_content_tells_where_the_name_does_not(
     assert _name(tmp_path / filename, data) == name
 
 
-def test_format_that_is_asked_for_is_used(tmp_path: Path) -> None:
+def test_format_option_is_used(tmp_path: Path) -> None:
     assert _name(tmp_path / "a.csv", b"words", "text") == "text"
     assert {_name(tmp_path / "a", b"x", name) for name in READERS} == set(READERS)
 
@@ -90,7 +90,7 @@ def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
         _name(tmp_path / "a", b"x", "zzz")
 
 
-def test_gzipped_file_is_told_by_what_is_inside(tmp_path: Path) -> None:
+def test_gzipped_file_is_recognised_by_its_content(tmp_path: Path) -> None:
     assert _name(tmp_path / "a.csv.gz", gzip.compress(b"x")) == "csv"
     assert _name(tmp_path / "data.gz", gzip.compress(b".I 1\n")) == "smart"
     with pytest.raises(ReaderError, match="the gzip data is truncated"):
@@ -113,5 +113,7 @@ def test_each_suffix_has_one_reader() -> None:
         (bytes(range(256)), "doc"),
     ],
 )
-def test_what_others_call_so_is_told_by_content(data: bytes, name: str, tmp_path: Path) -> None:
+def test_what_others_call_so_is_recognised_by_content(
+    data: bytes, name: str, tmp_path: Path
+) -> None:
     assert _name(tmp_path / "letter.doc", data) == name

@@ -51,7 +51,7 @@ def test_unknown_list_or_newer_rules_are_refused() -> None:
         TokeniserSettings.from_dict({**TokeniserSettings().as_dict(), "version": 2})
 
 
-def test_another_stemmer_is_told_apart() -> None:
+def test_another_stemmer_is_recognised() -> None:
     assert not TokeniserSettings(stemmer="snowball-2.0.0").stems_alike
 
 
@@ -124,7 +124,7 @@ def test_technical_english_is_english(text: str) -> None:
     assert _language(text) == "english"
 
 
-def test_every_stemmed_language_can_be_told() -> None:
+def test_every_stemmed_language_can_be_detected() -> None:
     assert set(languages()) == set(available_languages()) - {NO_LANGUAGE}
     sizes = [sum(own in of for of in function_words().values()) for own in languages()]
     assert min(sizes) >= 25

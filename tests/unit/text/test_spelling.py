@@ -32,7 +32,7 @@ def words() -> Words:
     return Words.of_terms(TERMS.items(), Tokeniser())
 
 
-def test_every_term_is_found(words: Words) -> None:
+def test_every_term_is_detected(words: Words) -> None:
     assert {term: words.documents(term) for term in TERMS} == TERMS
     assert words.documents("postg") == words.documents("") == words.documents("zzz") == 0
     assert words.documents("\ud800") == 0
