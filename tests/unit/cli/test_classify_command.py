@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-Cli = Callable[..., Result]
-
-
-def _value(done: Result, status: int = 0) -> Any:
-    assert (done.exit_code, done.stderr) == (status, "")
-    return json.loads(done.stdout)
+from tests.programs import Cli, json_of
 
 
 def _error(done: Result, status: int = 1) -> str:
@@ -25,7 +20,7 @@ def _error(done: Result, status: int = 1) -> str:
 
 @pytest.mark.usefixtures("indexed")
 def test_a_text_as_json(cli: Cli, records: list[dict[str, Any]]) -> None:
-    (found,) = _value(cli("classify", records[0]["text"], "--json"))
+    (found,) = json_of(cli("classify", records[0]["text"], "--json"))
     assert set(found) == {"input", "labels", "decided"}
     assert found["decided"] == records[0]["labels"]
     assert found["input"] == records[0]["text"]
@@ -62,7 +57,7 @@ def test_files_and_standard_input(
 
 @pytest.mark.usefixtures("indexed")
 def test_standard_input_alone(cli: Cli, records: list[dict[str, Any]]) -> None:
-    (found,) = _value(cli("classify", "-", "--json", text=records[0]["text"]))
+    (found,) = json_of(cli("classify", "-", "--json", text=records[0]["text"]))
     assert found["input"] == "-"
     assert found["labels"][0]["label"] == records[0]["labels"][0]
 
@@ -72,7 +67,7 @@ def test_none_of_these(
     cli: Cli, records: list[dict[str, Any]], folder: Callable[..., Path]
 ) -> None:
     text = records[0]["text"]
-    (found,) = _value(cli("classify", text, "--confidence", "1", "--json"))
+    (found,) = json_of(cli("classify", text, "--confidence", "1", "--json"))
     assert found["none_of_these"] is True
     assert found["labels"][0]["label"] == records[0]["labels"][0]
     done = cli("classify", text, "--confidence", "1")
@@ -94,7 +89,7 @@ def test_no_answer(cli: Cli) -> None:
     done = cli("classify", "zyzzyva")
     assert (done.exit_code, done.stdout) == (0, "")
     assert done.stderr == "No label: none of its words is in the index.\n"
-    (found,) = _value(cli("classify", "", "--json"))
+    (found,) = json_of(cli("classify", "", "--json"))
     assert found == {"input": "", "labels": [], "decided": [], "note": "the text has no words"}
 
 
@@ -132,21 +127,21 @@ def test_what_index_says(cli: Cli) -> None:
     assert "; accuracy on 32 held-out documents: " in chosen
     assert all(f" {by} " in chosen for by in ("knn", "map-svm", "svm", "svm+centroid"))
     assert chosen.partition(";")[0] in cli("status").stdout
-    assert _value(cli("index", "--train", "all", "--json"))["classifier"]["documents"] == 40
+    assert json_of(cli("index", "--train", "all", "--json"))["classifier"]["documents"] == 40
     assert "classifier\tnone\n" in cli("index", "--train", "none").stdout
     assert "no document is in the split “dev”" in cli("index", "--train", "dev").stderr
 
 
 @pytest.mark.usefixtures("indexed")
 def test_topics_as_json(cli: Cli) -> None:
-    found = _value(cli("topics", "-n", "4", "--json"))
+    found = json_of(cli("topics", "-n", "4", "--json"))
     assert set(found) == {"topics", "documents", "unplaced", "chosen", "purity", "nmi"}
     assert [topic["size"] for topic in found["topics"]] == [10, 10, 10, 10]
     first = found["topics"][0]
     assert set(first) == {"number", "size", "terms", "documents", "labels"}
     assert set(first["documents"][0]) == {"id", "title", "cosine"}
     assert first["labels"][0]["share"] == 1
-    assert _value(cli("topics", "--json"))["chosen"]
+    assert json_of(cli("topics", "--json"))["chosen"]
 
 
 @pytest.mark.usefixtures("indexed")
@@ -169,16 +164,16 @@ def test_numbers_of_topics_that_cannot_work(cli: Cli, number: str) -> None:
 def test_predictions_are_written_and_undone(cli: Cli, put: Callable[..., Any]) -> None:
     put([{"id": "new", "text": "A ship in a storm."}], name="more")
     assert cli("index").exit_code == 0
-    written = _value(cli("classify", "--write", "--json"))
+    written = json_of(cli("classify", "--write", "--json"))
     assert (written["documents"], written["predicted"]) == (1, 1)
     assert written["labels"] == {"sea": 1}
     listed = cli("docs", "list", "--predicted", "sea").stdout.splitlines()
     assert listed[1].startswith("new\t")
     assert "sea? " in listed[1]
     assert "sea? " in cli("docs", "show", "new").stdout
-    (hit,) = _value(cli("query", "ship", "--predicted", "sea", "--json"))
+    (hit,) = json_of(cli("query", "ship", "--predicted", "sea", "--json"))
     assert [each["label"] for each in hit["predicted"]] == ["sea"]
-    assert _value(cli("classify", "--undo", "new", "--json")) == {"documents": 1}
+    assert json_of(cli("classify", "--undo", "new", "--json")) == {"documents": 1}
     assert cli("docs", "list", "--predicted", "sea").stdout.count("\n") == 1
     assert "cannot be used together" in _error(cli("classify", "--undo", "--write"), 2)
 
@@ -191,10 +186,10 @@ def test_ids_may_look_like_labels(cli: Cli, put: Callable[..., Any]) -> None:
 
 def test_labels_by_hand(shelf: Path, cli: Cli) -> None:  # noqa: ARG001 (it is the library)
     done = cli("label", "sea/0", "sea/4", "+wet", "-sea", "--json")
-    assert _value(done) == {"documents": 2, "added": 2, "removed": 2}
+    assert json_of(done) == {"documents": 2, "added": 2, "removed": 2}
     done = cli("label", "--add", "a b", "--path", "sky", "--json")
-    assert _value(done) == {"documents": 10, "added": 10, "removed": 0}
-    assert _value(cli("label", "--label", "wet", "-wet", "--json"))["removed"] == 2
+    assert json_of(done) == {"documents": 10, "added": 10, "removed": 0}
+    assert json_of(cli("label", "--label", "wet", "-wet", "--json"))["removed"] == 2
     text = cli("label", "sea/0", "+sea").stdout
     assert text == "1 document: 1 label added.\n"
     assert "give at least one label" in _error(cli("label", "sea/0"), 2)

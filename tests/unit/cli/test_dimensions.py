@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,16 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-Cli = Callable[..., Result]
+from tests.programs import Cli, json_of
 
 every_method = pytest.mark.parametrize("method", ["spg", "slpi", "spca", "lpfl", "fsslpi"])
 
 _FEW_WORDS = "slpi, fsslpi, lpfl, spg, spca"
-
-
-def _value(done: Result) -> Any:
-    assert (done.exit_code, done.stderr) == (0, "")
-    return json.loads(done.stdout)
 
 
 def _error(done: Result, status: int) -> str:
@@ -30,7 +24,7 @@ def _error(done: Result, status: int) -> str:
 @every_method
 @pytest.mark.usefixtures("shelf")
 def test_dimensions_as_json(cli: Cli, method: str) -> None:
-    found = _value(cli("topics", "--method", method, "--dims", "3", "--words", "4", "--json"))
+    found = json_of(cli("topics", "--method", method, "--dims", "3", "--words", "4", "--json"))
     assert set(found) == {"method", "index", "documents", "terms", "dimensions"}
     assert (found["method"], found["index"], found["documents"]) == (method, "", 40)
     assert [each["number"] for each in found["dimensions"]] == [1, 2, 3]
@@ -56,7 +50,7 @@ def test_words_and_documents_of_an_end_belong_together(
 ) -> None:
     texts = {each["id"]: each["text"].split() for each in records}
     options = ("--dims", "2", "--terms", "5", "--documents", "2")
-    for each in _value(cli("topics", "--method", "spg", *options, "--json"))["dimensions"]:
+    for each in json_of(cli("topics", "--method", "spg", *options, "--json"))["dimensions"]:
         for end in ("above", "below"):
             words = {word["word"] for word in each[end]}
             for document in each[f"documents_{end}"]:
@@ -89,21 +83,21 @@ def test_nothing_is_stored(cli: Cli, library: Path) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_an_index_of_the_method_is_used(cli: Cli) -> None:
-    built = _value(cli("index", "--method", "slpi", "--dims", "2", "--json"))
+    built = json_of(cli("index", "--method", "slpi", "--dims", "2", "--json"))
     assert built["dims"] == 2
-    stored = _value(cli("topics", "--method", "slpi", "--dims", "2", "--json"))
+    stored = json_of(cli("topics", "--method", "slpi", "--dims", "2", "--json"))
     assert stored["index"] == "default"
     assert len(stored["dimensions"]) == 2
-    learned = _value(cli("topics", "--method", "spg", "--dims", "3", "--json"))
+    learned = json_of(cli("topics", "--method", "spg", "--dims", "3", "--json"))
     assert learned["index"] == ""
     assert len(learned["dimensions"]) == 3
 
 
 @pytest.mark.usefixtures("shelf")
 def test_what_is_learned_is_what_an_index_would_hold(cli: Cli) -> None:
-    learned = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
+    learned = json_of(cli("topics", "--method", "spg", "--dims", "2", "--json"))
     assert cli("index", "--method", "spg").exit_code == 0
-    stored = _value(cli("topics", "--method", "spg", "--dims", "2", "--json"))
+    stored = json_of(cli("topics", "--method", "spg", "--dims", "2", "--json"))
     assert (learned.pop("index"), stored.pop("index")) == ("", "default")
     assert learned == stored
 
@@ -112,7 +106,7 @@ def test_what_is_learned_is_what_an_index_would_hold(cli: Cli) -> None:
 @pytest.mark.usefixtures("shelf")
 def test_an_index_with_defaults(cli: Cli, method: str) -> None:
     assert cli("index", "--method", method).exit_code == 0
-    found = _value(cli("query", "ship in the harbour", "--by", "semantic", "-k", "3", "--json"))
+    found = json_of(cli("query", "ship in the harbour", "--by", "semantic", "-k", "3", "--json"))
     assert len(found) == 3
     assert all(hit["labels"] == ["sea"] for hit in found)
 
@@ -156,13 +150,13 @@ def test_documents_that_are_gone(
     cli: Cli, folder: Callable[..., Path], records: list[dict[str, Any]]
 ) -> None:
     assert cli("index", "--method", "spg").exit_code == 0
-    before = _value(cli("topics", "--method", "spg", "--json"))
+    before = json_of(cli("topics", "--method", "spg", "--json"))
     gone = [each["id"] for each in records if each["labels"] == ["sea"]]
     assert cli("docs", "delete", *gone).exit_code == 0
-    halfway = _value(cli("topics", "--method", "spg", "--documents", "2", "--json"))
+    halfway = json_of(cli("topics", "--method", "spg", "--documents", "2", "--json"))
     assert halfway["index"] == "default"
     assert cli("ingest", str(folder({"new.txt": "The moon and a comet."}))).exit_code == 0
-    after = _value(cli("topics", "--method", "spg", "--documents", "9", "--json"))
+    after = json_of(cli("topics", "--method", "spg", "--documents", "9", "--json"))
     assert after["documents"] == before["documents"] - 10 + 1
     assert [each["words"] for each in after["dimensions"]] == [
         each["words"] for each in before["dimensions"]

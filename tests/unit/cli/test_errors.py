@@ -10,8 +10,7 @@ from typer.testing import CliRunner, Result
 
 from lpisearch.cli import main
 from lpisearch.cli.app import app
-
-Cli = Callable[..., Result]
+from tests.programs import Cli
 
 
 @pytest.fixture

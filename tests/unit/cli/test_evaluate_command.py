@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
-Cli = Callable[..., Result]
+from tests.programs import Cli, json_of
 
 _TERMS = ("--methods", "terms")
 
@@ -24,15 +22,10 @@ def files(tmp_path: Path) -> tuple[str, ...]:
     return ("--queries", str(tmp_path / "q.tsv"), "--qrels", str(tmp_path / "r.txt"))
 
 
-def _value(done: Result) -> Any:
-    assert (done.exit_code, done.stderr) == (0, "")
-    return json.loads(done.stdout)
-
-
 @pytest.mark.usefixtures("shelf")
 def test_json_of_retrieval(cli: Cli, files: tuple[str, ...]) -> None:
     assert cli("index", "--dims", "4").exit_code == 0
-    found = _value(cli("evaluate", "retrieval", *files, "--json"))
+    found = json_of(cli("evaluate", "retrieval", *files, "--json"))
     assert [list(run) for run in found["runs"]] == [
         ["by", "AP", "p", "nDCG@10", "P@10", "R@100", "RR", "queries"]
     ] * 3
@@ -43,7 +36,7 @@ def test_json_of_retrieval(cli: Cli, files: tuple[str, ...]) -> None:
 @pytest.mark.usefixtures("shelf")
 def test_json_of_classify(cli: Cli) -> None:
     words = ("evaluate", "classify", "--split", "field", "--methods", "terms,rlpi", "--json")
-    rows = _value(cli(*words))["rows"]
+    rows = json_of(cli(*words))["rows"]
     names = {"representation", "classifier", "accuracy", "macro_f1", "fit_s", "predict_s"}
     assert all(names <= set(row) for row in rows)
     expected = [(name, by) for name in ("terms", "rlpi") for by in ("centroid", "knn", "svm")]
@@ -52,9 +45,9 @@ def test_json_of_classify(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_similarity_and_cluster(cli: Cli) -> None:
-    (row,) = _value(cli("evaluate", "similarity", *_TERMS, "--json"))["rows"]
+    (row,) = json_of(cli("evaluate", "similarity", *_TERMS, "--json"))["rows"]
     assert {"representation", "dims", "AP", "accuracy"} <= set(row)
-    found = _value(cli("evaluate", "cluster", *_TERMS, "--json"))
+    found = json_of(cli("evaluate", "cluster", *_TERMS, "--json"))
     (row,) = found["rows"]
     assert {"representation", "classes", "AC", "NMI", "seconds"} <= set(row)
     assert row["classes"] == 4
@@ -64,9 +57,9 @@ def test_json_of_similarity_and_cluster(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_json_of_an_overview_and_of_a_sweep(cli: Cli) -> None:
-    found = _value(cli("evaluate", *_TERMS, "--json"))
+    found = json_of(cli("evaluate", *_TERMS, "--json"))
     assert [row["representation"] for row in found["rows"]] == ["terms"]
-    swept = _value(
+    swept = json_of(
         cli("evaluate", "sweep", "cluster", "--values", "2..3", "--methods", "lsi", "--json")
     )
     assert [row["dims"] for row in swept["rows"]] == [2, 3]
@@ -107,7 +100,7 @@ def test_a_report_shows_labels_as_text(
     assert done.exit_code == 0
     assert "\x1b" not in done.stdout
     assert "<script>alert" not in (tmp_path / "report" / "index.html").read_text("utf-8")
-    found = _value(cli(*words, "--json"))["worst_pairs"]
+    found = json_of(cli(*words, "--json"))["worst_pairs"]
     assert {row["label"] for row in found} <= {*odd.values(), "[/red]"}
 
 

@@ -14,8 +14,7 @@ from typer.testing import CliRunner, Result
 
 from lpisearch.cli.app import app
 from lpisearch.cli.commands import EXAMPLES, VERBS, load
-
-Cli = Callable[..., Result]
+from tests.programs import Cli
 
 
 def _commands() -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
 from lpisearch.cli import index as command
 from lpisearch.cli.output import render_message
@@ -17,8 +15,8 @@ from lpisearch.model.documents import Filter
 from lpisearch.model.reports import IndexPlan
 from lpisearch.options import IndexOptions
 from tests.methods import METHODS
+from tests.programs import Cli, json_of
 
-Cli = Callable[..., Result]
 Put = Callable[..., Any]
 
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
@@ -26,15 +24,10 @@ _PROMISED = {"name", "method", "dims", "alpha", "documents", "terms", "component
              "unknown_rate", "seconds", "peak_mb", "size_bytes", "folder"}  # fmt: skip
 
 
-def _value(done: Result, status: int = 0) -> Any:
-    assert (done.exit_code, done.stderr) == (status, "")
-    return json.loads(done.stdout)
-
-
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize("method", _METHODS)
 def test_one_json_value(cli: Cli, method: str) -> None:
-    found = _value(cli("index", "--method", method, "--dims", "3", "--json"))
+    found = json_of(cli("index", "--method", method, "--dims", "3", "--json"))
     assert set(found) >= _PROMISED
     assert (found["method"], found["dims"], found["documents"]) == (method, 3, 40)
     assert found["terms"] == 58
@@ -209,18 +202,18 @@ def test_labels_where_there_are_none(cli: Cli, put: Put, records: list[dict[str,
 
 @pytest.mark.usefixtures("shelf")
 def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
-    folder = Path(_value(cli("index", "--name", "n", "--method", "lsi", "--json"))["folder"])
+    folder = Path(json_of(cli("index", "--name", "n", "--method", "lsi", "--json"))["folder"])
     os.truncate(folder / "loadings.npy", 100)
     build = "lpisearch index --name n --method lsi"
     status = cli("status")
     assert status.exit_code == 0
     assert "n\tlsi\t?\t?\tdamaged" in status.stdout
     assert "loadings.npy is corrupt. Next: " + build in status.stderr
-    assert _value(cli("status", "--json"))["indexes"][0]["state"] == "damaged"
+    assert json_of(cli("status", "--json"))["indexes"][0]["state"] == "damaged"
     doctor = cli("doctor")
     assert doctor.exit_code == 1
     assert f"Next: {build}" in doctor.stderr
-    assert _value(cli("doctor", "--json"), status=1)["ok"] is False
+    assert json_of(cli("doctor", "--json"), status=1)["ok"] is False
     report = put([{"id": "new", "text": "boat"}], name="new")
     assert report.index_notes[0].endswith('library.index(name="n", method="lsi")')
     path = folder.parents[1] / "newer.jsonl"
@@ -230,14 +223,14 @@ def test_damage_is_said_by_every_verb(cli: Cli, put: Put) -> None:
     assert "The documents were saved" in ingest.stderr
     assert build in ingest.stderr
     assert cli(*build.split()[1:]).exit_code == 0
-    assert _value(cli("doctor", "--json"))["ok"] is True
+    assert json_of(cli("doctor", "--json"))["ok"] is True
 
 
 @pytest.mark.usefixtures("shelf")
 def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
     cli("index", "--method", "lsi", "--dims", "2", "--where", "path=*")
     report = put([{"id": f"new{n}", "text": "boat sail"} for n in range(20)], name="new")
-    assert _value(cli("status", "--json"))["indexes"][0]["state"] == "rebuild due"
+    assert json_of(cli("status", "--json"))["indexes"][0]["state"] == "rebuild due"
     said = cli("status").stderr
     assert said == f"{render_message(report.notes[-1])}\n"
     assert said == (

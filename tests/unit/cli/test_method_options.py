@@ -7,26 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import Result
 
 import lpisearch
 from lpisearch.cli.output import render_message
 from lpisearch.index.status import rebuild_command
 from lpisearch.readers.judgements import PairsUnreadable, read_pairs
 from lpisearch.search.session import Session
-
-Cli = Callable[..., Result]
+from tests.programs import Cli, json_of
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
 
-def _value(done: Result) -> Any:
-    assert (done.exit_code, done.stderr) == (0, "")
-    return json.loads(done.stdout)
-
-
 def test_what_a_method_alone_has_is_set(cli: Cli, library: Path) -> None:
-    _value(
+    json_of(
         cli(
             "index", "--method", "spg", "--set", "cardinality=2", "--set", "tolerance=.01", "--json"
         )
@@ -41,7 +34,7 @@ def test_what_a_method_alone_has_is_set(cli: Cli, library: Path) -> None:
 def test_edges_are_weighed_as_asked(cli: Cli, library: Path) -> None:
     places = []
     for edges in ("cosine", "binary"):
-        _value(cli("index", "--dims", "3", "--edge-weights", edges, "--json"))
+        json_of(cli("index", "--dims", "3", "--edge-weights", edges, "--json"))
         with lpisearch.open(library) as opened:
             places.append(opened.vectors()[1])
     assert abs(places[0] - places[1]).max() > 1e-3
@@ -71,7 +64,7 @@ def test_what_cannot_work_is_said(
 
 
 def test_a_sweep_over_what_a_method_alone_has(cli: Cli) -> None:
-    found = _value(cli("evaluate", "sweep", "similarity", "--methods", "terms,spg", "--json",
+    found = json_of(cli("evaluate", "sweep", "similarity", "--methods", "terms,spg", "--json",
                       "--set", "cardinality=2,4", "--set", "tolerance=.1"))  # fmt: skip
     rows = [(row["representation"], row["cardinality"]) for row in found["rows"]]
     assert rows == [("terms", None), ("spg", 2), ("spg", 4)]
@@ -79,7 +72,7 @@ def test_a_sweep_over_what_a_method_alone_has(cli: Cli) -> None:
 
 
 def test_words_are_swept_too(cli: Cli) -> None:
-    found = _value(cli("evaluate", "sweep", "similarity", "--methods", "krlpi", "--json",
+    found = json_of(cli("evaluate", "sweep", "similarity", "--methods", "krlpi", "--json",
                       "--set", "kernel=linear,rbf"))  # fmt: skip
     assert [row["kernel"] for row in found["rows"]] == ["linear", "rbf"]
 
@@ -105,7 +98,7 @@ def test_a_sweep_that_cannot_work_is_refused(cli: Cli, words: tuple[str, ...], s
 
 def test_a_graph_is_compared(cli: Cli) -> None:
     found = [
-        _value(
+        json_of(
             cli("evaluate", "similarity", "--methods", "lpi,lsi", "--dims", "1", "--json", *words)
         )
         for words in ((), ("--graph", "complete"))
@@ -202,27 +195,27 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_from_index_to_doctor(cli: Cli, put: Callable[..., Any]) -> None:
-    report = _value(
+    report = json_of(
         cli("index", "--method", "eigenmaps", "--dims", "4", "--neighbours", "5", "--json")
     )
     assert (report["method"], report["dims"], report["alpha"]) == ("eigenmaps", 4, None)
     assert report["components"] >= 1
     for by in ("semantic", "hybrid"):
-        found = _value(cli("query", "ship anchor tide", "--by", by, "-k", "3", "--json"))
+        found = json_of(cli("query", "ship anchor tide", "--by", by, "-k", "3", "--json"))
         assert [hit["id"].partition("/")[0] for hit in found] == ["sea"] * 3
-    found = _value(cli("similar", "sky/2", "-k", "3", "--json"))
+    found = json_of(cli("similar", "sky/2", "-k", "3", "--json"))
     assert all(hit["id"].startswith("sky/") for hit in found)
 
     assert put([{"id": "new", "text": "violin chord rhythm opera"}], name="new").added == 1
-    found = _value(cli("query", "melody", "--by", "semantic", "-k", "50", "--json"))
+    found = json_of(cli("query", "melody", "--by", "semantic", "-k", "50", "--json"))
     names = [hit["id"] for hit in found]
     assert names.index("new") < 11
 
-    topics = _value(cli("topics", "-n", "4", "--json"))
+    topics = json_of(cli("topics", "-n", "4", "--json"))
     assert topics["purity"] > 0.9
-    said = _value(cli("classify", "bread flour oven", "--json"))
+    said = json_of(cli("classify", "bread flour oven", "--json"))
     assert "kitchen" in json.dumps(said)
-    (entry,) = _value(cli("status", "--json"))["indexes"]
+    (entry,) = json_of(cli("status", "--json"))["indexes"]
     assert (entry["method"], entry["state"], entry["documents"]) == ("eigenmaps", "ready", 41)
     assert cli("doctor").exit_code == 0
 
@@ -252,5 +245,5 @@ def test_what_a_method_does_not_take_is_said(cli: Cli) -> None:
 def test_methods_can_lie_beside_each_other(cli: Cli, method: str) -> None:
     assert cli("index").exit_code == 0
     assert cli("index", "--method", method, "--name", "other").exit_code == 0
-    found = _value(cli("query", "comet orbit", "--index", "other", "-k", "2", "--json"))
+    found = json_of(cli("query", "comet orbit", "--index", "other", "-k", "2", "--json"))
     assert all(hit["id"].startswith("sky/") for hit in found)

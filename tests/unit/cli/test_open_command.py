@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
 from lpisearch.cli import open as cli_open
 from lpisearch.cli.hits import HitLocation, recall, remember, state_folder
@@ -17,8 +16,7 @@ from lpisearch.cli.open import open_location
 from lpisearch.cli.output import can_link, link_to
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Hit, Passage
-
-Cli = Callable[..., Result]
+from tests.programs import Cli
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,7 @@ from lpisearch.cli.output import semantic_weight, size
 from lpisearch.model.answers import Passage
 from lpisearch.model.documents import Section
 from lpisearch.storage import writer_lock
-
-Cli = Callable[..., Result]
+from tests.programs import Cli
 
 
 def _lines(done: Result) -> list[str]:

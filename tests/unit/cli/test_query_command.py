@@ -13,22 +13,15 @@ from typer.testing import Result
 
 from lpisearch.cli.hits import print_run
 from lpisearch.location import shipped_folder
-
-Cli = Callable[..., Result]
+from tests.programs import Cli, json_of
 
 _PROMISED = {"rank", "id", "title", "score", "cosine", "bm25", "labels", "path", "snippet"}
-
-
-def _hits(done: Result) -> list[dict[str, Any]]:
-    assert (done.exit_code, done.stderr) == (0, "")
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
 
 
 @pytest.mark.usefixtures("own_sample")
 @pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
 def test_hits_as_json(cli: Cli, by: str) -> None:
-    hits = _hits(cli("query", "sourdough leaven", "-k", "5", "--by", by, "--json"))
+    hits = json_of(cli("query", "sourdough leaven", "-k", "5", "--by", by, "--json"))
     assert [hit["rank"] for hit in hits] == [1, 2, 3, 4, 5]
     assert all(set(hit) >= _PROMISED for hit in hits)
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
@@ -39,7 +32,7 @@ def test_hits_as_json(cli: Cli, by: str) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_marks_are_words_of_the_query(cli: Cli) -> None:
-    hit = _hits(cli("query", "physicians", "-k", "1", "--by", "lexical", "--json"))[0]
+    hit = json_of(cli("query", "physicians", "-k", "1", "--by", "lexical", "--json"))[0]
     marked = {hit["snippet"][start:end].casefold() for start, end in hit["marks"]}
     assert marked
     assert marked <= {"physician", "physicians"}
@@ -47,10 +40,10 @@ def test_marks_are_words_of_the_query(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_filters_and_paging(cli: Cli) -> None:
-    every = _hits(cli("query", "boat", "-k", "6", "--label", "sailing", "--json"))
+    every = json_of(cli("query", "boat", "-k", "6", "--label", "sailing", "--json"))
     assert len(every) == 6
     assert all(hit["labels"] == ["sailing"] for hit in every)
-    page = _hits(cli("query", "boat", "-k", "3", "--offset", "3", "--label", "sailing", "--json"))
+    page = json_of(cli("query", "boat", "-k", "3", "--offset", "3", "--label", "sailing", "--json"))
     assert [hit["id"] for hit in page] == [hit["id"] for hit in every[3:]]
     assert [hit["rank"] for hit in page] == [4, 5, 6]
 
@@ -110,7 +103,7 @@ def test_finding_nothing_may_fail(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("own_sample")
 def test_hits_newest_first(cli: Cli) -> None:
-    hits = _hits(cli("query", "bread", "-k", "50", "--sort", "date", "--json"))
+    hits = json_of(cli("query", "bread", "-k", "50", "--sort", "date", "--json"))
     dates = [hit["date"] for hit in hits if hit["date"]]
     assert dates == sorted(dates, reverse=True)
     assert cli("query", "bread", "--sort", "date", "--trec").exit_code == 2
@@ -120,21 +113,21 @@ def test_hits_newest_first(cli: Cli) -> None:
 def test_similar_documents(cli: Cli, tmp_path: Path) -> None:
     """A document of the library, or any file, finds what is like it, but not itself."""
     name = "sailing/letter-from-a-lightship.odt"
-    hits = _hits(cli("similar", name, "-k", "5", "--json"))
+    hits = json_of(cli("similar", name, "-k", "5", "--json"))
     assert name not in {hit["id"] for hit in hits}
     assert sum(hit["labels"] == ["sailing"] for hit in hits) >= 3
     other = tmp_path / "note.txt"
     other.write_text("A bicycle chain wears, and then the sprockets with it.")
-    assert _hits(cli("similar", str(other), "-k", "1", "--json"))[0]["labels"] == ["bicycles"]
+    assert json_of(cli("similar", str(other), "-k", "1", "--json"))[0]["labels"] == ["bicycles"]
 
 
 @pytest.mark.usefixtures("own_sample")
 def test_more_like_this(cli: Cli) -> None:
     liked = ["--like", "baking/leaven-by-post.txt"]
-    hits = _hits(cli("query", *liked, "-k", "5", "--json"))
+    hits = json_of(cli("query", *liked, "-k", "5", "--json"))
     assert {hit["labels"][0] for hit in hits} == {"baking"}
     plain, moved = (
-        _hits(cli("query", "boat", *more, "-k", "10", "--json")) for more in ([], liked)
+        json_of(cli("query", "boat", *more, "-k", "10", "--json")) for more in ([], liked)
     )
     baking = [sum(hit["labels"] == ["baking"] for hit in found) for found in (plain, moved)]
     assert baking[1] >= baking[0]
@@ -148,7 +141,7 @@ def test_an_explanation(cli: Cli) -> None:
     assert done.exit_code == 0
     assert "→" in done.stdout
     words = ["sourdough", "-k", "1", "--by", "semantic", "--explain", "--json"]
-    hit = _hits(cli("query", *words))[0]
+    hit = json_of(cli("query", *words))[0]
     assert hit["explanation"]["pairs"][0]["query"] == "sourdough"
     assert hit["explanation"]["cosine"] == pytest.approx(hit["cosine"], abs=1e-4)
 
@@ -260,8 +253,8 @@ def test_the_semantic_weight(cli: Cli) -> None:
     assert calibration["weights"]
     assert "semantic weight" in cli("status").stdout
     words = ("query", "why does my bread stay flat", "--json")
-    usual = _hits(cli(*words))
-    assert _hits(cli(*words, "--semantic-weight", "0")) != usual
+    usual = json_of(cli(*words))
+    assert json_of(cli(*words, "--semantic-weight", "0")) != usual
     done = cli(*words, "--semantic-weight", "-1")
     assert done.exit_code == 2
     assert "--semantic-weight" in done.stderr
