@@ -1,7 +1,5 @@
 """A library, a folder of files, an ingest and the command line, each in a folder of its own."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import multiprocessing

@@ -5,8 +5,6 @@ expression apart and gives, for each, the pieces of text that may bring it to tr
 again and again: what matches its beginning, up to each of its parts, and what goes on from there.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -7,8 +7,6 @@ same on every run. What is promised of each: read or refused within 60 s of proc
 1 GB, with the file named, and the run goes on.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

@@ -1,7 +1,5 @@
 """The index of a library by its path, and counts of a few texts, for tests and benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All methods by name; it loads every one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import cast
 

@@ -1,7 +1,5 @@
 """The smallest honest files of office formats, made part by part."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

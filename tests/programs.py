@@ -1,7 +1,5 @@
 """The command line as the tests call it, and the JSON that it prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias

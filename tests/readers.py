@@ -1,7 +1,5 @@
 """Readers on files of tests."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path

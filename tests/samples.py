@@ -1,7 +1,5 @@
 """Libraries that many tests begin with: made once in a run of all workers, then copied."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Questions to a library by its path, for tests that ask one or two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 

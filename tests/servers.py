@@ -1,7 +1,5 @@
 """A server of PostgreSQL for tests, started from what the machine has, in a temporary folder."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

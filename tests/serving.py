@@ -1,7 +1,5 @@
 """A server of a library in a thread or a process, at a port of its own."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

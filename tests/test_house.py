@@ -1,7 +1,5 @@
 """How the package is laid out: sizes of modules, names, imports. `make check` runs this."""
 
-from __future__ import annotations
-
 import ast
 import collections
 import fnmatch

@@ -1,7 +1,5 @@
 """The other pages in a browser: a document, the map, jobs; and axe looks at all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A person searches: typing, filters, keys, back and forward, with and without scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect

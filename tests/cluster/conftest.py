@@ -1,7 +1,5 @@
 """A Dask cluster of this machine, as a user would start one, and a library to build from."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

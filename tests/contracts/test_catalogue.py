@@ -1,7 +1,5 @@
 """What the catalogue says of each method is true of its class."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

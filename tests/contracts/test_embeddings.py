@@ -1,7 +1,5 @@
 """Every method without a linear map keeps the same contract."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that are made to stall a reader are read, or refused, and named."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What holds for a library, open here or served elsewhere."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import shutil

@@ -1,7 +1,5 @@
 """Every projection of the registry keeps the same contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

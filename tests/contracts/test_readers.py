@@ -1,7 +1,5 @@
 """What every reader must keep to, whatever its format."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Processes that are killed, limited or interrupted."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """The public collections: the average precision that the documentation claims, and a large one."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the pages show is true: their code runs, the guides name all that has to be done."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

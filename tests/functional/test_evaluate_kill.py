@@ -1,7 +1,5 @@
 """An evaluation that is killed goes on where it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

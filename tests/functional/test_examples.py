@@ -1,7 +1,5 @@
 """Run every example of every docstring, and those of the page on searching."""
 
-from __future__ import annotations
-
 import doctest
 import pkgutil
 from collections.abc import Iterator

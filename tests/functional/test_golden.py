@@ -10,8 +10,6 @@ memory, sizes of files, ids, versions), the folder of the test, and digits of co
 beyond the sixth, which depend on the machine. Records and options are compared as they are.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The prompt, as a person at a terminal meets it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """The installed program serves, and ends as it should."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

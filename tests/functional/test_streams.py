@@ -1,7 +1,5 @@
 """Streams that are closed, full or gone, and a system that has no more to give, are stated."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource

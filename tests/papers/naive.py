@@ -3,8 +3,6 @@
 Documents are rows of X; W is the full affinity matrix, D the diagonal of its row sums.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laplacian eigenmaps as lpp-analysis-2005 has them, and its proposition 4.1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ large. Changes lie at 600 (eigenvectors of the graph), 1,000 (OLPI's space), 1,5
 documents are run always, the others by `make test-papers` and `make test-slow`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """FSSL, the L₂,₁ regression that lpfl-2012 compares with, against a slow dense reference."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

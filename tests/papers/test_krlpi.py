@@ -1,7 +1,5 @@
 """RLPI in a kernel space: with the linear kernel it is the RLPI of rlpi-2007."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

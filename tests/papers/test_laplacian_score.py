@@ -1,7 +1,5 @@
 """The Laplacian score and LS+LPI of lpfl-2012, sections 2.2 and 5, against their definitions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

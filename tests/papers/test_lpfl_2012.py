@@ -1,7 +1,5 @@
 """What lpfl-2012 states: its theorems, algorithm 2 step by step, and the shape of figure 1."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What lpp-analysis-2005 proves: the ties of LPP and LPI to Laplacian eigenmaps and to PCA."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The references are dense, form X Xᵀ and measure |X' - V Uᵀ|² itself.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PCA as lpp-analysis-2005 states it: the eigenvectors of the covariance matrix (section 2)."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 

@@ -3,8 +3,6 @@
 The reference writes out P(z|d,w) for every document, term and factor.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Documents are rows here, so "X has full row rank" is the paper's rank(X) = m.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Methods against the papers' equations, on both sides of each size at which algorithms change."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

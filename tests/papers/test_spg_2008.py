@@ -3,8 +3,6 @@
 Documents are rows here, so the paper's Xᵀ a = y is X a = y.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

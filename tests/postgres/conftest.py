@@ -1,7 +1,5 @@
 """A library in PostgreSQL, with what puts documents into it; and processes that can be killed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

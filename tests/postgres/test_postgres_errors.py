@@ -1,7 +1,5 @@
 """What goes wrong with a server is stated, with a next step, and without a password."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import traceback

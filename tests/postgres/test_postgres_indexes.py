@@ -1,7 +1,5 @@
 """Indexes of a library in a database: where their files are, and who has which."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

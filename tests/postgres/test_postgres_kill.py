@@ -1,7 +1,5 @@
 """Clients and servers that are killed: what was committed stays, and the next run does the rest."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The whole program on a library in PostgreSQL: what a file gives, a database gives."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One history of the tables for both stores: up, down and up again in PostgreSQL too."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tokens as PostgreSQL indexes them: verbatim, counted, however odd or many they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A library in PostgreSQL, served: every page is there, the index fetched or not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

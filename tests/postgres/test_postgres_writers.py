@@ -1,7 +1,5 @@
 """Many who write at once, and those who read meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@
 this system does not allow (no strace, no right to mount) is named and left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

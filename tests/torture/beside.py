@@ -1,7 +1,5 @@
 """Readers beside a writer: never damage, never "locked", never a wrong answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

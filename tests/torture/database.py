@@ -5,8 +5,6 @@ of the program what a person would. A try fails where an error is not a stated o
 `doctor` says that all is well and anything that the library holds differs from what it was.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

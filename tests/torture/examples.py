@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 (markup is not cut where it has no line ends)
 
-from __future__ import annotations
-
 import io
 import warnings
 import zipfile

@@ -1,7 +1,5 @@
 """Errors of the system at every call that writes, and disks that are full: stated, nothing lost."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

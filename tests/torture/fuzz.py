@@ -1,7 +1,5 @@
 """Bytes of chance for every reader: documents, problems or a stated error, and always an end."""
 
-from __future__ import annotations
-
 import copy
 import io
 import os

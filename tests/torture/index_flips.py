@@ -1,7 +1,5 @@
 """Damage in the files of an index: it answers as before, or says that it is damaged."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Kills at random moments, and at every call that writes: the library is the old or the new one."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

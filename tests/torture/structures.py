@@ -5,8 +5,6 @@ of an archive), some of them are left out, doubled, exchanged, put within each o
 odd values, and it is put together again.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """A short form of each part of `make torture`: a few faults of each kind, and no harm."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

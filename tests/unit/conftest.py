@@ -1,7 +1,5 @@
 """A small subspace of a random corpus, by any method and weighting."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Regular expressions take time in proportion to their input, whatever it is."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

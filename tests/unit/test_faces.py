@@ -1,7 +1,5 @@
 """What the rooms below the command line say: fields and calls, never flags and shell commands."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files are written whole, through no link, and no more open than they should be."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -1,7 +1,5 @@
 """Texts that name options and calls, and how each face says them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What keeps the rooms apart."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

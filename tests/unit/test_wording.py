@@ -1,7 +1,5 @@
 """How things are said."""
 
-from __future__ import annotations
-
 import pytest
 
 from lpisearch.messages import nearest

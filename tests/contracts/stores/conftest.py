@@ -1,7 +1,5 @@
 """Every store, empty and filled, for the checks that each of them must pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

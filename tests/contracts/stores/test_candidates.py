@@ -1,7 +1,5 @@
 """Which documents a filter and a phrase allow, what is shown of them, and what they score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

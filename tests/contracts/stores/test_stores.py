@@ -1,7 +1,5 @@
 """Read transactions, transactions and the smaller parts of a store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the papers leave open is measured by every reading, and compared with what they print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

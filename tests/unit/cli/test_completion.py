@@ -1,7 +1,5 @@
 """What the shell proposes for values."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

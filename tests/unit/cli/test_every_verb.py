@@ -1,7 +1,5 @@
 """What all verbs have in common: help, examples, the library that is meant."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What documents, files and words that are typed hold never reaches a terminal as a command."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

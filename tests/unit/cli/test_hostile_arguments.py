@@ -1,7 +1,5 @@
 """Whatever is typed, a verb answers it or says in a line why not; nothing is a defect."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """An option is one field: the command line, the HTTP API and the settings derive from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from inspect import signature
 from typing import Annotated, Any, get_args

@@ -1,7 +1,5 @@
 """What a person at a terminal sees of long runs, and how long lines are broken there."""
 
-from __future__ import annotations
-
 import io
 import sys
 

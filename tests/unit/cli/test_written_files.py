@@ -1,7 +1,5 @@
 """Verbs that write a file: none replaces what it did not make, unless told so."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The way to a server and back."""
 
-from __future__ import annotations
-
 import http.server
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A small library with an index, served in this process."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

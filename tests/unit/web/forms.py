@@ -1,7 +1,5 @@
 """Whether JSON conforms to a form of the description: as much of JSON Schema as that uses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lpisearch.web.api import described

@@ -1,7 +1,5 @@
 """Answers that are kept, and looks that are shared."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The JSON API: forms, problems, marks of answers, and the description."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests drawn from the OpenAPI description, sensible and not: none is a defect of the server."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Jobs: one writer at a time, progress, stopping, and what is left at the end."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a server refuses, whoever asks: one test for each promise of SECURITY.md."""
 
-from __future__ import annotations
-
 import inspect
 import logging
 import os

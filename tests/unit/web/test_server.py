@@ -1,7 +1,5 @@
 """What a server says while it runs and when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

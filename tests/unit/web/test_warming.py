@@ -1,7 +1,5 @@
 """What is opened before anybody asks."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One library for all tests of the pages, with texts that want to be more than texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

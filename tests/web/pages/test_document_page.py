@@ -1,7 +1,5 @@
 """The page of a document: its text, its matches, its labels, its file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import pairwise

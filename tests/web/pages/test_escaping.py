@@ -1,7 +1,5 @@
 """Whatever documents hold, on no page is it more than text."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

@@ -1,7 +1,5 @@
 """Map, topics, labels, classification, evaluation, jobs: each page says what it should."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from itertools import count

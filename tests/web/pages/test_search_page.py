@@ -1,7 +1,5 @@
 """The search page without a browser: what is asked, what is shown, and what stands in addresses."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl, urlsplit
 
