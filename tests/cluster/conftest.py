@@ -160,8 +160,8 @@ def expected(stocked: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have documents counted in blocks of 100."""
-    for output in ("counting", "partitions", "packing"):
-        monkeypatch.setattr(f"lpisearch.index.{output}.BLOCK_ROWS", 100)
+    for module in ("inversion", "partitions", "pipeline"):
+        monkeypatch.setattr(f"lpisearch.index.{module}.BLOCK_ROWS", 100)
 
 
 def arrays_of(library: Path) -> dict[str, Any]:

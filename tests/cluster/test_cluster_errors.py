@@ -156,13 +156,13 @@ def _listening() -> list[str]:
     return [f"{one.laddr.ip}:{one.laddr.port}" for one in every if one.status == psutil.CONN_LISTEN]
 
 
-def test_bytes_are_code_in_two_places_only() -> None:
+def test_only_the_cluster_sends_code() -> None:
     reads = {
         str(path.relative_to(_PACKAGE))
         for path in _PACKAGE.rglob("*.py")
         if "import pickle" in path.read_text(encoding="utf-8")
     }
-    assert reads <= {"compute/wire.py", "compute/cluster.py"}
+    assert reads == {"numeric/dask_cluster.py"}
     said = subprocess.run(
         [
             sys.executable,

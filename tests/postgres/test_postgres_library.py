@@ -19,6 +19,8 @@ from lpisearch.model.documents import Filter
 from lpisearch.options import ClassifyOptions, IngestOptions, SearchOptions
 from tests.servers import Server
 
+    Folder = Callable[..., Path]
+
 
 def _documents(library: Library) -> list[Any]:
     return [(one.id, one.title, one.text, one.labels, one.split) for one in library]
@@ -62,7 +64,7 @@ def test_a_second_run_reads_what_changed(
 
 
 def test_what_is_labelled_predicted_and_exported(
-    shelf: Library, folder: Callable[..., Path], tmp_path: Path
+    shelf: Library, folder: Folder, tmp_path: Path
 ) -> None:
     assert shelf.label("sea/0.txt", add="mine").added == 1
     shelf.index(dims=4)
@@ -120,7 +122,7 @@ def test_tables_that_were_changed_are_named(shelf: Library, server: Server) -> N
 
 
 def test_the_command_line_takes_an_address(
-    address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    address: Address, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = address.url.replace("tests@", "tests:geheim@")
     root = folder({"a.txt": "A letter about ships."})
@@ -151,7 +153,7 @@ def test_nothing_is_made_by_looking(address: Address, server: Server) -> None:
 
 
 def test_files_of_another_machine_are_not_gone(
-    address: Address, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    address: Address, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = folder({"x.txt": "of the first"}, "first")
     monkeypatch.setattr("platform.node", lambda: "elsewhere")

@@ -46,6 +46,8 @@ from lpisearch.storage.integrity import content_hash
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.storage.store import ReadTransaction, Store
 
+    Fill = Callable[..., None]
+
 EVERY = Filter()
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -74,9 +76,7 @@ def test_a_new_library_is_empty_and_of_this_schema(place: Location) -> None:
     assert schema_differences(place) == []
 
 
-def test_a_snapshot_sees_one_state_while_others_write(
-    store: Store, fill: Callable[..., None]
-) -> None:
+def test_a_snapshot_sees_one_state_while_others_write(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(store.path) as readers, readers.reading() as before:
         assert _ids(before) == ["a"]
@@ -91,9 +91,7 @@ def test_a_snapshot_sees_one_state_while_others_write(
         assert _ids(before) == ["a"]
 
 
-def test_a_reader_does_not_see_what_is_not_committed(
-    store: Store, fill: Callable[..., None]
-) -> None:
+def test_a_reader_does_not_see_what_is_not_committed(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(store.path) as readers:
         with store.writing() as transaction:
@@ -106,9 +104,7 @@ def test_a_reader_does_not_see_what_is_not_committed(
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_a_failed_transaction_leaves_nothing(
-    store: Store, fill: Callable[..., None], *, durable: bool
-) -> None:
+def test_a_failed_transaction_leaves_nothing(store: Store, fill: Fill, *, durable: bool) -> None:
     fill(store, [{"id": "a", "text": "ship", "labels": ("sea",)}])
 
     def fail() -> None:
@@ -132,7 +128,7 @@ def test_a_failed_transaction_leaves_nothing(
         assert snapshot.indexes.entries() == []
 
 
-def test_what_is_rolled_back_is_undone(store: Store, fill: Callable[..., None]) -> None:
+def test_what_is_rolled_back_is_undone(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}])
     with store.writing() as transaction:
         transaction.changes.delete([1])
@@ -141,7 +137,7 @@ def test_what_is_rolled_back_is_undone(store: Store, fill: Callable[..., None]) 
         assert _ids(snapshot) == ["a"]
 
 
-def test_threads_read_side_by_side(store: Store, fill: Callable[..., None]) -> None:
+def test_threads_read_side_by_side(store: Store, fill: Fill) -> None:
     stopped = Event()
 
     def read(readers: Store) -> set[tuple[int, int]]:
@@ -175,7 +171,7 @@ def test_one_writer_at_a_time(place: Location) -> None:
         pass
 
 
-def test_a_copy_is_a_library(store: Store, fill: Callable[..., None], tmp_path: Path) -> None:
+def test_a_copy_is_a_library(store: Store, fill: Fill, tmp_path: Path) -> None:
     fill(store, [{"id": "a", "text": "ship"}])
     with open_store(back_up(store.path, tmp_path / "copy.db")) as copy, copy.reading() as snapshot:
         assert _ids(snapshot) == ["a"]
@@ -242,7 +238,7 @@ def test_numbers_beyond_32_bits(store: Store) -> None:
         assert [key for key, _ in snapshot.lexical.bm25(["x"], {2**40})] == [2**40]
 
 
-def test_sources_tell_what_they_have(store: Store, fill: Callable[..., None]) -> None:
+def test_sources_tell_what_they_have(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.writing() as transaction:
         assert transaction.sources.next_id() == 3
@@ -259,7 +255,7 @@ def test_sources_tell_what_they_have(store: Store, fill: Callable[..., None]) ->
         assert _ids(transaction) == ["a"]
 
 
-def test_a_document_is_found_where_it_was(store: Store, fill: Callable[..., None]) -> None:
+def test_a_document_is_found_where_it_was(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.writing() as transaction:
         changes = transaction.changes
@@ -274,7 +270,7 @@ def test_a_document_is_found_where_it_was(store: Store, fill: Callable[..., None
         assert transaction.documents.find("/notes/2.jsonl") == [1]
 
 
-def test_names_mean_one_document(store: Store, fill: Callable[..., None]) -> None:
+def test_names_mean_one_document(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
     with store.reading() as snapshot:
         assert snapshot.documents.only("b") == 2
@@ -285,7 +281,7 @@ def test_names_mean_one_document(store: Store, fill: Callable[..., None]) -> Non
             snapshot.documents.only("c")
 
 
-def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
+def test_pages_of_a_listing(store: Store, fill: Fill) -> None:
     fill(store, [{"id": name, "text": name, "split": name} for name in "cab"])
     with store.reading() as snapshot:
         pages = [snapshot.documents.entries(EVERY, 2, offset) for offset in (0, 2, 4)]
@@ -294,7 +290,7 @@ def test_pages_of_a_listing(store: Store, fill: Callable[..., None]) -> None:
         assert snapshot.labels.split_counts() == {"a": 1, "b": 1, "c": 1}
 
 
-def test_labels_by_hand_hold_for_new_content(store: Store, fill: Callable[..., None]) -> None:
+def test_labels_by_hand_hold_for_new_content(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "x", "labels": ("one", "two")}])
     with store.writing() as transaction:
         assert transaction.labels.edit([1], ["three", "one"], ["two", "four"]) == (1, 1)
@@ -307,7 +303,7 @@ def test_labels_by_hand_hold_for_new_content(store: Store, fill: Callable[..., N
         assert transaction.labels.rejected([1]) == {}
 
 
-def test_predicted_labels_are_no_labels(store: Store, fill: Callable[..., None]) -> None:
+def test_predicted_labels_are_no_labels(store: Store, fill: Fill) -> None:
     fill(store, [{"id": name, "text": name, "labels": ("given",)} for name in "ab"])
     said = {1: [LabelShare("x", 0.4), LabelShare("y", 0.5)], 2: [LabelShare("x", 1.0)]}
     with store.writing() as transaction:
@@ -330,7 +326,7 @@ def test_predicted_labels_are_no_labels(store: Store, fill: Callable[..., None])
         assert transaction.labels.predicted_counts() == {}
 
 
-def test_a_listing_is_sorted(store: Store, fill: Callable[..., None]) -> None:
+def test_a_listing_is_sorted(store: Store, fill: Fill) -> None:
     fill(
         store,
         [
@@ -379,7 +375,7 @@ def test_the_register_of_indexes(store: Store) -> None:
         assert snapshot.indexes.entries() == [other, newer]
 
 
-def test_tokens_made_anew_are_what_is_found(store: Store, fill: Callable[..., None]) -> None:
+def test_tokens_made_anew_are_what_is_found(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "ship"}])
     with store.writing() as transaction:
         transaction.changes.replace_tokens({2: "boat boats"})
@@ -390,7 +386,7 @@ def test_tokens_made_anew_are_what_is_found(store: Store, fill: Callable[..., No
         assert snapshot.lexical.some_with("boat", 9) == [2]
 
 
-def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Callable[..., None]) -> None:
+def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "boat", "labels": ("x",)}])
     with store.writing() as transaction:
         assert all(finding.ok for finding in transaction.health.findings())
@@ -401,7 +397,7 @@ def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Callable[..., N
         assert transaction.lexical.some_with("boat", 9) == [2]
 
 
-def test_beginnings_of_words(store: Store, fill: Callable[..., None]) -> None:
+def test_beginnings_of_words(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "shipping ship"}, {"id": "b", "text": "shop"}])
     with store.writing() as transaction:
         transaction.changes.replace_tokens({1: "ship shipping", 2: "shop"})
@@ -449,7 +445,7 @@ def test_sections_are_part_of_the_content() -> None:
     assert len(others | {content_hash(document)}) == 3
 
 
-def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Callable[..., None]) -> None:
+def test_parts_of_texts_are_counted_in_characters(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "Über 東京 und 𝄞 mehr"}, {"id": "b", "text": "ship"}])
     with store.reading() as snapshot:
         wanted = [(2, 1, 3), (1, 5, 7), (1, 12, 99), (3, 0, 5), (1, 4, 4)]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Folder = Callable[..., Path]
+    Ingest = Callable[..., Any]
+
 
 def _stored(library: Path, documents: list[Document]) -> None:
     """Put documents into a new library, past all readers."""
@@ -82,7 +85,7 @@ def test_an_export_makes_the_same_library(
 
 
 def test_an_export_of_real_files_makes_the_same_library(
-    folder: Callable[..., Path], ingest: Callable[..., Any], library: Path, tmp_path: Path
+    folder: Folder, ingest: Ingest, library: Path, tmp_path: Path
 ) -> None:
     root = folder(
         {
@@ -103,7 +106,7 @@ def test_an_export_of_real_files_makes_the_same_library(
 
 
 def test_an_export_does_not_depend_on_its_folder(
-    folder: Callable[..., Path], ingest: Callable[..., Any], tmp_path: Path
+    folder: Folder, ingest: Ingest, tmp_path: Path
 ) -> None:
     first, second = tmp_path / "first.db", tmp_path / "second.db"
     ingest(folder({"a.txt": "One."}), into=first)
@@ -114,9 +117,7 @@ def test_an_export_does_not_depend_on_its_folder(
     assert _export(second).encode() == target.read_bytes()
 
 
-def test_an_export_can_be_narrowed(
-    folder: Callable[..., Path], ingest: Callable[..., Any], library: Path
-) -> None:
+def test_an_export_can_be_narrowed(folder: Folder, ingest: Ingest, library: Path) -> None:
     ingest(folder({f"{split}/{label}/{n}.txt": "x" for split in ("train", "test")
                    for label in "ab" for n in range(2)}))  # fmt: skip
     stream = io.StringIO()
@@ -126,11 +127,7 @@ def test_an_export_can_be_narrowed(
 
 
 def test_an_export_appears_whole_or_not_at_all(
-    folder: Callable[..., Path],
-    ingest: Callable[..., Any],
-    library: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Folder, ingest: Ingest, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(folder({f"{n}.txt": "x" for n in range(3)}))
     target = tmp_path / "out" / "export.jsonl"
@@ -151,7 +148,7 @@ def test_an_export_appears_whole_or_not_at_all(
 
 
 def test_an_export_has_the_rights_of_any_new_file(
-    folder: Callable[..., Path], ingest: Callable[..., Any], library: Path, tmp_path: Path
+    folder: Folder, ingest: Ingest, library: Path, tmp_path: Path
 ) -> None:
     ingest(folder({"a.txt": "x"}))
     target, plain = tmp_path / "export.jsonl", tmp_path / "plain"

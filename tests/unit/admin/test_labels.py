@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    Put = Callable[..., Any]
+
 
 @pytest.fixture
 def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
@@ -32,9 +34,7 @@ def opened(library: Path) -> Iterator[Library]:
 
 
 @pytest.fixture
-def half(
-    records: list[dict[str, Any]], put: Callable[..., Any], library: Path
-) -> Iterator[Library]:
+def half(records: list[dict[str, Any]], put: Put, library: Path) -> Iterator[Library]:
     """Open a library of which every fifth document has no label, with an index."""
     put([each | {"labels": each["labels"] if each["split"] == "train" else []} for each in records])
     with Library(library) as opened:
@@ -148,7 +148,7 @@ def test_people_have_the_last_word(half: Library) -> None:
 
 
 def test_a_prediction_goes_with_its_content(
-    half: Library, records: list[dict[str, Any]], put: Callable[..., Any]
+    half: Library, records: list[dict[str, Any]], put: Put
 ) -> None:
     half.predict_labels()
     changed = [each | {"labels": [], "text": "Bread."} for each in records if each["id"] == "sea/0"]
@@ -170,7 +170,7 @@ def test_an_index_learns_predicted_labels_only_when_it_is_asked_to(half: Library
 
 
 def test_a_document_may_get_several_labels(
-    put: Callable[..., Any], library: Path, records: list[dict[str, Any]]
+    put: Put, library: Path, records: list[dict[str, Any]]
 ) -> None:
     both = [
         {

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Ingest = Callable[..., Any]
+    Sql = Callable[..., list[Any]]
+    Sound = Callable[..., None]
+
 _MATCH = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
 
 
 @pytest.fixture
-def filled(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
+def filled(folder: Callable[..., Path], ingest: Ingest) -> Path:
     """Return a folder that is in the library: German words in an English library."""
     root = folder({"a.txt": "Die Häuser der Städte.", "b.txt": "Ships and houses."})
     ingest(root)
@@ -26,11 +30,7 @@ def filled(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
 
 
 def test_retokenising_changes_the_language(
-    library: Path,
-    filled: Path,
-    ingest: Callable[..., Any],
-    sql: Callable[..., list[Any]],
-    sound: Callable[..., None],
+    library: Path, filled: Path, ingest: Ingest, sql: Sql, sound: Sound
 ) -> None:
     before = sql("SELECT document_id, tokens FROM document_tokens")
     assert retokenise(library, "german") == 2
@@ -49,9 +49,7 @@ def test_retokenising_changes_the_language(
     sound()
 
 
-def test_retokenising_again_changes_nothing(
-    library: Path, filled: Path, sql: Callable[..., list[Any]]
-) -> None:
+def test_retokenising_again_changes_nothing(library: Path, filled: Path, sql: Sql) -> None:
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens")
     assert retokenise(library) == 2
@@ -59,11 +57,7 @@ def test_retokenising_again_changes_nothing(
 
 
 def test_retokenising_is_one_transaction(
-    library: Path,
-    filled: Path,
-    sql: Callable[..., list[Any]],
-    sound: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
+    library: Path, filled: Path, sql: Sql, sound: Sound, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")
@@ -96,7 +90,7 @@ def test_every_writer_respects_the_lock(library: Path, filled: Path) -> None:
 
 
 def test_deleting_takes_everything_along(
-    library: Path, filled: Path, sql: Callable[..., list[Any]], sound: Callable[..., None]
+    library: Path, filled: Path, sql: Sql, sound: Sound
 ) -> None:
     path = str(filled / "b.txt")
     assert delete_documents(library, ["b.txt", path]) == 1
@@ -106,7 +100,7 @@ def test_deleting_takes_everything_along(
 
 
 def test_the_language_is_set_by_the_first_ingest(
-    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
+    library: Path, folder: Callable[..., Path], ingest: Ingest
 ) -> None:
     with pytest.raises(BadOption, match="klingon"):
         ingest(folder({"a.txt": "x"}), language="klingon")

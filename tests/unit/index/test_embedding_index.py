@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Built = Callable[..., Path]
+
 every_embedding = pytest.mark.parametrize("method", EMBEDDINGS)
 
 
@@ -39,7 +41,7 @@ def stored_tokens(sql: Callable[..., list[Any]], row: int) -> str:
 
 @every_embedding
 def test_an_index_places_its_documents_again_where_they_are(
-    built: Callable[..., Path], sql: Callable[..., list[Any]], method: str
+    built: Built, sql: Callable[..., list[Any]], method: str
 ) -> None:
     index = open_index(built(method, dims=4))
     assert index.manifest.placement == EMBEDDINGS[method].placement
@@ -52,9 +54,7 @@ def test_an_index_places_its_documents_again_where_they_are(
 
 
 @every_embedding
-def test_a_query_lies_where_a_document_with_its_words_does(
-    built: Callable[..., Path], method: str
-) -> None:
+def test_a_query_lies_where_a_document_with_its_words_does(built: Built, method: str) -> None:
     index = open_index(built(method, dims=4))
     engine = Engine(index)
     for words in ("ship boat", "moon", "violin letter letter", "unheard of"):
@@ -63,7 +63,7 @@ def test_a_query_lies_where_a_document_with_its_words_does(
 
 
 @every_embedding
-def test_queries_find_their_topic(built: Callable[..., Path], method: str) -> None:
+def test_queries_find_their_topic(built: Built, method: str) -> None:
     library = built(method, dims=4)
     for by in ("semantic", "hybrid"):
         hits = run_search(library, "ship anchor tide", SearchOptions(by=by, k=5)).hits
@@ -74,7 +74,7 @@ def test_queries_find_their_topic(built: Callable[..., Path], method: str) -> No
 
 @every_embedding
 def test_a_document_without_the_words_shows_its_nearest_passage(
-    built: Callable[..., Path], put: Callable[..., Any], method: str
+    built: Built, put: Callable[..., Any], method: str
 ) -> None:
     library = built(method, dims=4)
     put([{"id": "new", "text": "letter paper " * 20 + "harbour boat mast rope cargo " * 12}], "new")
@@ -86,7 +86,7 @@ def test_a_document_without_the_words_shows_its_nearest_passage(
 
 @every_embedding
 def test_new_documents_are_placed_by_the_rule(
-    built: Callable[..., Path], put: Callable[..., Any], method: str
+    built: Built, put: Callable[..., Any], method: str
 ) -> None:
     library = built(method, dims=4)
     before = open_index(library)
@@ -108,7 +108,7 @@ def test_new_documents_are_placed_by_the_rule(
 
 
 @every_embedding
-def test_topics_and_labels(built: Callable[..., Path], method: str) -> None:
+def test_topics_and_labels(built: Built, method: str) -> None:
     library = built(method, dims=4)
     report = find_topics(library, TopicOptions(4))
     assert report.purity is not None
@@ -119,7 +119,7 @@ def test_topics_and_labels(built: Callable[..., Path], method: str) -> None:
 
 
 @every_embedding
-def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> None:
+def test_a_cosine_is_not_explained(built: Built, method: str) -> None:
     library = built(method, dims=4)
     with pytest.raises(SubspaceError) as raised:
         run_search(library, "ship", SearchOptions(explain=True))
@@ -130,7 +130,7 @@ def test_a_cosine_is_not_explained(built: Callable[..., Path], method: str) -> N
 
 
 @every_embedding
-def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> None:
+def test_the_same_index_bit_for_bit(built: Built, method: str) -> None:
     library = built(method)
     first = {name: np.array(array) for name, array in open_index(library).arrays.items()}
     build_index(library, IndexOptions(method=method, neighbours=5))
@@ -141,7 +141,7 @@ def test_the_same_index_bit_for_bit(built: Callable[..., Path], method: str) -> 
 
 
 @every_embedding
-def test_a_query_imports_no_heavy_library(built: Callable[..., Path], method: str) -> None:
+def test_a_query_imports_no_heavy_library(built: Built, method: str) -> None:
     code = (
         "import sys, lpisearch; "
         f"hit = lpisearch.open({str(built(method, dims=4))!r}).search('ship')[0]; "

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Records = list[dict[str, Any]]
     Put = Callable[..., Any]
+    State = Callable[..., Any]
 
 
 @pytest.fixture
@@ -57,9 +58,7 @@ def finding(library: Path) -> Callable[[], Finding]:
     return read
 
 
-def test_a_new_index_is_ready(
-    built: Path, state: Callable[..., Any], finding: Callable[..., Finding]
-) -> None:
+def test_a_new_index_is_ready(built: Path, state: State, finding: Callable[..., Finding]) -> None:
     found = state()
     assert (found["name"], found["method"], found["state"]) == ("default", "lsi", "ready")
     assert (found["documents"], found["built_from"], found["dims"]) == (40, 40, 4)
@@ -71,7 +70,7 @@ def test_a_new_index_is_ready(
 
 @pytest.mark.usefixtures("built")
 def test_deleted_documents_leave_it_behind_but_sound(
-    library: Path, put: Put, state: Callable[..., Any], finding: Callable[..., Finding]
+    library: Path, put: Put, state: State, finding: Callable[..., Finding]
 ) -> None:
     """A deletion is no damage, and no reason to rebuild: the next ingest brings it in step."""
     lpisearch.open(library).delete("sea/0", "sky/2")
@@ -83,7 +82,7 @@ def test_deleted_documents_leave_it_behind_but_sound(
 
 
 @pytest.mark.usefixtures("built")
-def test_a_rebuild_is_due_when_many_documents_are_new(put: Put, state: Callable[..., Any]) -> None:
+def test_a_rebuild_is_due_when_many_documents_are_new(put: Put, state: State) -> None:
     new = [{"id": f"new/{n}", "text": f"boat star cake chord {n}"} for n in range(20)]
     put(new[:19], name="new")
     assert state()["rebuild"] == ""
@@ -143,7 +142,7 @@ _CHEAPLY_SEEN: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("kind", _CHEAPLY_SEEN)
 def test_damage_that_status_sees(
-    built: Path, state: Callable[..., Any], finding: Callable[..., Finding], kind: str
+    built: Path, state: State, finding: Callable[..., Finding], kind: str
 ) -> None:
     _CHEAPLY_SEEN[kind](built)
     found = state()

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.reports import IndexReport
 
+    Sql = Callable[..., list[Any]]
+    Build = Callable[..., IndexReport]
+    Put = Callable[..., Any]
+
 METHODS = ("rlpi", "olpi", "lpi", "lsi")
 WEIGHTINGS = ("tf", "tfidf", "log-tfidf", "bm25")
 
@@ -52,7 +56,7 @@ def _counts(index: SubspaceIndex, texts: list[str]) -> Any:
     return count_terms([texts], index.vocabulary).matrix
 
 
-def _tokens(sql: Callable[..., list[Any]]) -> list[str]:
+def _tokens(sql: Sql) -> list[str]:
     return [row[0] for row in sql("SELECT tokens FROM document_tokens ORDER BY document_id")]
 
 
@@ -64,7 +68,7 @@ def _sums(report: IndexReport) -> dict[str, str]:
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_report_and_the_manifest_say_what_was_built(
-    build: Callable[..., IndexReport], library: Path, method: str
+    build: Build, library: Path, method: str
 ) -> None:
     asked: dict[str, Any] = {"method": method, "dims": 5, "seed": 7, "neighbours": 5}
     report = build(**asked)
@@ -89,9 +93,7 @@ def test_the_report_and_the_manifest_say_what_was_built(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_sample_corpus(
-    build: Callable[..., IndexReport], own_sample: Path, method: str
-) -> None:
+def test_the_sample_corpus(build: Build, own_sample: Path, method: str) -> None:
     report = build(method=method, dims=None)
     index = open_index(own_sample)
     with closing(sqlite3.connect(own_sample)) as snapshot:
@@ -115,9 +117,7 @@ def _build_all(library: Path) -> None:
 
 
 @pytest.mark.usefixtures("shelf")
-def test_equal_builds_are_equal_bit_by_bit(
-    build: Callable[..., IndexReport], library: Path
-) -> None:
+def test_equal_builds_are_equal_bit_by_bit(build: Build, library: Path) -> None:
     first = {method: _sums(build(method=method, name=f"{method}-1")) for method in METHODS}
     assert {method: _sums(build(method=method, name=f"{method}-2")) for method in METHODS} == first
     process = multiprocessing.get_context("spawn").Process(target=_build_all, args=(library,))
@@ -133,11 +133,7 @@ def test_equal_builds_are_equal_bit_by_bit(
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("method", METHODS)
 def test_documents_lie_where_they_would_be_projected(
-    build: Callable[..., IndexReport],
-    library: Path,
-    sql: Callable[..., list[Any]],
-    method: str,
-    weighting: str,
+    build: Build, library: Path, sql: Sql, method: str, weighting: str
 ) -> None:
     build(method=method, weighting=weighting, dims=6)
     index = open_index(library)
@@ -159,10 +155,7 @@ def test_documents_lie_where_they_would_be_projected(
 
 
 def test_documents_without_known_words_have_zero_rows(
-    put: Callable[..., Any],
-    records: list[dict[str, Any]],
-    build: Callable[..., IndexReport],
-    library: Path,
+    put: Put, records: list[dict[str, Any]], build: Build, library: Path
 ) -> None:
     empty = [{"id": "stop", "text": "the and of"}, {"id": "signs", "text": "!!! ??? …"}]
     put([*empty, *records])
@@ -176,7 +169,7 @@ def test_documents_without_known_words_have_zero_rows(
 
 @pytest.mark.usefixtures("shelf")
 def test_several_indexes_lie_beside_each_other(
-    build: Callable[..., IndexReport], library: Path, sound: Callable[..., None]
+    build: Build, library: Path, sound: Callable[..., None]
 ) -> None:
     folders = {name: build(name=name, method="lsi").folder for name in ("default", "Ähre.2-b")}
     again = build(method="lsi", dims=3).folder
@@ -192,7 +185,7 @@ def test_several_indexes_lie_beside_each_other(
 
 
 def test_libraries_of_one_name_share_no_folder(
-    tmp_path: Path, put: Callable[..., Any], records: list[dict[str, Any]]
+    tmp_path: Path, put: Put, records: list[dict[str, Any]]
 ) -> None:
     libraries = [tmp_path / name for name in ("notes.db", "notes.sqlite", "notes", "notes.old.db")]
     for library in libraries:
@@ -213,11 +206,7 @@ _SUBSETS = [
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize(("where", "number"), _SUBSETS)
 def test_an_index_of_some_documents(
-    build: Callable[..., IndexReport],
-    library: Path,
-    sql: Callable[..., list[Any]],
-    where: Filter,
-    number: int,
+    build: Build, library: Path, sql: Sql, where: Filter, number: int
 ) -> None:
     assert build(method="lsi", where=where, dims=2).documents == number
     rows = dict(sql("SELECT id, external_id FROM documents"))
@@ -227,9 +216,7 @@ def test_an_index_of_some_documents(
 
 
 @pytest.mark.usefixtures("shelf")
-def test_labels_make_a_dimension_fewer_than_classes(
-    build: Callable[..., IndexReport], library: Path
-) -> None:
+def test_labels_make_a_dimension_fewer_than_classes(build: Build, library: Path) -> None:
     report = build(labels="use", alpha=0.001)
     assert (report.dims, report.components) == (3, 4)
     vectors = open_index(library).vectors
@@ -239,10 +226,7 @@ def test_labels_make_a_dimension_fewer_than_classes(
 
 
 def test_labels_belong_to_their_documents(
-    put: Callable[..., Any],
-    records: list[dict[str, Any]],
-    build: Callable[..., IndexReport],
-    library: Path,
+    put: Put, records: list[dict[str, Any]], build: Build, library: Path
 ) -> None:
     put([record | {"labels": ["few" if at < 13 else "many"]} for at, record in enumerate(records)])
     assert build(labels="use", alpha=0.001).dims == 1
@@ -253,11 +237,7 @@ def test_labels_belong_to_their_documents(
 
 @pytest.mark.parametrize("method", ["rlpi", "olpi", "lpi"])
 def test_labels_for_some_and_several_labels(
-    put: Callable[..., Any],
-    records: list[dict[str, Any]],
-    build: Callable[..., IndexReport],
-    library: Path,
-    method: str,
+    put: Put, records: list[dict[str, Any]], build: Build, library: Path, method: str
 ) -> None:
     some = [
         record | {"labels": [[], ["wet", "blue"], ["wet"]][at % 3]}
@@ -284,10 +264,7 @@ def test_from_python(library: Path) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_others_write_while_an_index_is_worked_out(
-    build: Callable[..., IndexReport],
-    library: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    put: Callable[..., Any],
+    build: Build, library: Path, monkeypatch: pytest.MonkeyPatch, put: Put
 ) -> None:
     def fit_and_write(*arguments: Any) -> Any:
         fitted = fit_subspace(*arguments)
@@ -304,7 +281,7 @@ def test_others_write_while_an_index_is_worked_out(
 
 
 @pytest.mark.usefixtures("shelf")
-def test_a_writer_is_waited_for_and_named(build: Callable[..., IndexReport], library: Path) -> None:
+def test_a_writer_is_waited_for_and_named(build: Build, library: Path) -> None:
     before = build(method="lsi")
     with (
         writer_lock(library, "ingest", 0),
@@ -317,7 +294,7 @@ def test_a_writer_is_waited_for_and_named(build: Callable[..., IndexReport], lib
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize("where", ["save", "rename", "link"])
 def test_an_error_while_publishing_leaves_the_old_index(
-    build: Callable[..., IndexReport],
+    build: Build,
     library: Path,
     monkeypatch: pytest.MonkeyPatch,
     sound: Callable[..., None],
@@ -345,7 +322,7 @@ def test_an_error_while_publishing_leaves_the_old_index(
 
 @pytest.mark.usefixtures("shelf")
 def test_a_reader_that_loses_its_folder_takes_the_new_one(
-    build: Callable[..., IndexReport], library: Path, monkeypatch: pytest.MonkeyPatch
+    build: Build, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(method="lsi")
     opens = index_format.open_verified
@@ -360,9 +337,7 @@ def test_a_reader_that_loses_its_folder_takes_the_new_one(
 
 
 @pytest.mark.usefixtures("shelf")
-def test_a_damaged_index_names_the_command_that_builds_it(
-    build: Callable[..., IndexReport], library: Path
-) -> None:
+def test_a_damaged_index_names_the_command_that_builds_it(build: Build, library: Path) -> None:
     where = Filter(labels=("sea", "sky"), path="s* *", split="train")
     options = {"name": "wet", "method": "lsi", "dims": 2, "seed": 3, "where": where}
     with pytest.raises(NothingToIndex):
@@ -414,9 +389,7 @@ _BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize(("options", "message"), _BAD_OPTIONS)
-def test_bad_options(
-    build: Callable[..., IndexReport], library: Path, options: dict[str, Any], message: str
-) -> None:
+def test_bad_options(build: Build, library: Path, options: dict[str, Any], message: str) -> None:
     """A value that cannot work is refused before anything is read, and nothing is written."""
     with pytest.raises(BadOption, match=message) as caught:
         build(**options)
@@ -442,9 +415,7 @@ def test_bad_options(
     ],
     ids=str,
 )
-def test_options_at_their_limits(
-    build: Callable[..., IndexReport], library: Path, options: dict[str, Any]
-) -> None:
+def test_options_at_their_limits(build: Build, library: Path, options: dict[str, Any]) -> None:
     report = build(**options)
     vectors = open_index(library, report.name).vectors
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
@@ -471,13 +442,7 @@ _POOR: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", _POOR)
-def test_poor_libraries(
-    put: Callable[..., Any],
-    build: Callable[..., IndexReport],
-    library: Path,
-    kind: str,
-    method: str,
-) -> None:
+def test_poor_libraries(put: Put, build: Build, library: Path, kind: str, method: str) -> None:
     """A library that gives no subspace says so; otherwise the index is sound."""
     texts, message = _POOR[kind]
     put(texts)
@@ -501,16 +466,14 @@ def test_poor_libraries(
 
 
 @pytest.mark.usefixtures("shelf")
-def test_filters_that_leave_too_little(build: Callable[..., IndexReport]) -> None:
+def test_filters_that_leave_too_little(build: Build) -> None:
     with pytest.raises(NothingToIndex, match="No document matches where"):
         build(where=Filter(labels=("land",)))
     with pytest.raises(NothingToIndex, match="Only one document matches where"):
         build(where=Filter(path="sea/0"))
 
 
-def test_labels_where_there_are_none(
-    put: Callable[..., Any], records: list[dict[str, Any]], build: Callable[..., IndexReport]
-) -> None:
+def test_labels_where_there_are_none(put: Put, records: list[dict[str, Any]], build: Build) -> None:
     put([record | {"labels": []} for record in records], labels="none")
     with pytest.raises(BadOption, match="no document has a label"):
         build(labels="use")

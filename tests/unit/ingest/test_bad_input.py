@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lpisearch.readers.base import SourceFile
 
     Ingest = Callable[..., IngestReport]
+    Folder = Callable[..., Path]
 
 _GOOD = "A letter that is in order."
 
@@ -70,7 +71,7 @@ _UNREADABLE = {
 
 @pytest.mark.parametrize("name", _UNREADABLE)
 def test_a_file_of_no_use_is_named_and_the_rest_is_read(
-    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
+    folder: Folder, ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
 ) -> None:
     root = folder({"a.txt": _GOOD, name: _UNREADABLE[name], "zz.txt": _GOOD})
     report = ingest(root)
@@ -91,7 +92,7 @@ _ENCODINGS = {
 
 @pytest.mark.parametrize("name", _ENCODINGS)
 def test_encodings(
-    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
+    folder: Folder, ingest: Ingest, texts: Callable[[], dict[str, str]], name: str
 ) -> None:
     """Text in the encodings that people have is read as what was written."""
     report = ingest(folder({name: _ENCODINGS[name]}))
@@ -100,7 +101,7 @@ def test_encodings(
 
 
 def test_broken_utf8_is_read_with_a_warning(
-    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+    folder: Folder, ingest: Ingest, texts: Callable[[], dict[str, str]]
 ) -> None:
     root = folder({"a.txt": b"Ships \xff and " + "Köln, schöne größere Städte. ".encode() * 20})
     report = ingest(root)
@@ -110,7 +111,7 @@ def test_broken_utf8_is_read_with_a_warning(
 
 
 def test_stray_nul_bytes(
-    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+    folder: Folder, ingest: Ingest, texts: Callable[[], dict[str, str]]
 ) -> None:
     record = json.dumps({"id": "a\0b", "text": "one\0two", "labels": ["x\0"], "k\0": "v\0"})
     root = folder({"a.txt": b"Ships\0 and boats. " + b"More text. " * 50, "b.jsonl": record})
@@ -120,7 +121,7 @@ def test_stray_nul_bytes(
 
 
 def test_lone_surrogates(
-    folder: Callable[..., Path], ingest: Ingest, texts: Callable[[], dict[str, str]]
+    folder: Folder, ingest: Ingest, texts: Callable[[], dict[str, str]]
 ) -> None:
     """Half of a surrogate pair in JSON is replaced, wherever it stands."""
     half = "\\ud83d"
@@ -130,7 +131,7 @@ def test_lone_surrogates(
     assert next(iter(texts().values())) == "� x"
 
 
-def test_a_broken_line_of_many(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_a_broken_line_of_many(folder: Folder, ingest: Ingest) -> None:
     lines = [_JSON_LINE % number for number in range(1, 5011)]
     lines[4999] = b'{"id": "5000", "text": \n'
     root = folder({"a.jsonl": b"".join(lines)})
@@ -142,9 +143,7 @@ def test_a_broken_line_of_many(folder: Callable[..., Path], ingest: Ingest) -> N
 
 
 @pytest.mark.parametrize("option", ["text_field", "id_field", "labels"])
-def test_a_csv_without_the_named_column(
-    folder: Callable[..., Path], ingest: Ingest, option: str
-) -> None:
+def test_a_csv_without_the_named_column(folder: Folder, ingest: Ingest, option: str) -> None:
     root = folder({"a.csv": "id,text\n1,one\n"})
     report = ingest(root, **{option: "colour"})
     said = [*report.failures, *report.warnings]
@@ -153,7 +152,7 @@ def test_a_csv_without_the_named_column(
 
 
 def test_an_unexpected_exception_of_a_reader(
-    folder: Callable[..., Path],
+    folder: Folder,
     ingest: Ingest,
     texts: Callable[[], dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
@@ -178,7 +177,7 @@ def test_an_unexpected_exception_of_a_reader(
 
 
 def test_a_defect_in_choosing_a_reader(
-    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def choose(source: SourceFile, _options: ReadOptions) -> Reader:
         if source.stem == "b":
@@ -192,7 +191,7 @@ def test_a_defect_in_choosing_a_reader(
 
 
 def test_an_unknown_format_is_refused_before_anything_is_made(
-    folder: Callable[..., Path], ingest: Ingest, library: Path
+    folder: Folder, ingest: Ingest, library: Path
 ) -> None:
     with pytest.raises(BadOption, match="format:"):
         ingest(folder({"a.txt": _GOOD}), format="wordstar")
@@ -200,7 +199,7 @@ def test_an_unknown_format_is_refused_before_anything_is_made(
 
 
 def test_a_folder_that_vanishes_in_the_middle(
-    folder: Callable[..., Path],
+    folder: Folder,
     ingest: Ingest,
     texts: Callable[[], dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
@@ -222,7 +221,7 @@ def test_a_folder_that_vanishes_in_the_middle(
 
 
 def test_a_folder_that_vanishes_while_it_is_walked(
-    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = folder({"a/1.txt": _GOOD, "b/2.txt": _GOOD})
     walk = Discovery._list
@@ -238,7 +237,7 @@ def test_a_folder_that_vanishes_while_it_is_walked(
     assert [one.path for one in report.failures] == [str(root / "b")]
 
 
-def test_a_file_beyond_the_limit(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_a_file_beyond_the_limit(folder: Folder, ingest: Ingest) -> None:
     big = json.dumps({"text": "x" * 3000}) + "\n" + json.dumps({"text": "small"}) + "\n"
     root = folder({"a.txt": "x" * 3000, "b.jsonl": big})
     report = ingest(root, max_document_bytes=2000)
@@ -247,7 +246,7 @@ def test_a_file_beyond_the_limit(folder: Callable[..., Path], ingest: Ingest) ->
 
 
 def test_a_single_line_of_100_megabytes(
-    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
+    folder: Folder, ingest: Ingest, sound: Callable[..., None]
 ) -> None:
     line = b"a word and another " * (100 * MEBIBYTE // 19)
     root = folder({"a.txt": line, "b.jsonl": b'{"text": "' + line + b'"}\n{"text": "next"}\n'})
@@ -261,7 +260,7 @@ def test_a_single_line_of_100_megabytes(
 
 @pytest.mark.slow
 def test_a_single_line_of_100_megabytes_that_is_allowed(
-    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
+    folder: Folder, ingest: Ingest, sound: Callable[..., None]
 ) -> None:
     root = folder({"a.txt": b"a word and another " * (100 * MEBIBYTE // 19)})
     assert ingest(root, max_document_bytes=200 * MEBIBYTE).added == 1
@@ -295,7 +294,7 @@ def test_empty_standard_input(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -
     assert [one.reason for one in report.failures] == ["is empty"]
 
 
-def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_a_binary_file_that_is_named(folder: Folder, ingest: Ingest) -> None:
     root = folder({"a.exe": bytes(range(256)) * 40})
     report = ingest(root)
     assert (report.failed, report.skipped) == (0, {".exe": 1})
@@ -305,7 +304,7 @@ def test_a_binary_file_that_is_named(folder: Callable[..., Path], ingest: Ingest
 
 
 def test_why_a_file_was_given_up_is_named_among_many_failures(
-    folder: Callable[..., Path], ingest: Callable[..., IngestReport]
+    folder: Folder, ingest: Callable[..., IngestReport]
 ) -> None:
     root = folder({"a.jsonl": "x\n" * 12_000, "b.txt": "An honest note."})
     for _ in range(2):

@@ -15,6 +15,8 @@ from lpisearch.options import FindOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    Folder = Callable[..., Path]
+
 
 def _found(*arguments: str | Path, **options: Any) -> tuple[list[str], Discovery]:
     discovery = Discovery(options=FindOptions(**options))
@@ -22,18 +24,18 @@ def _found(*arguments: str | Path, **options: Any) -> tuple[list[str], Discovery
     return [Path(file.path).relative_to(file.root).as_posix() for file in files], discovery
 
 
-def test_folders_are_walked_in_order(folder: Callable[..., Path]) -> None:
+def test_folders_are_walked_in_order(folder: Folder) -> None:
     root = folder({"b.txt": "", "a/z.txt": "", "a/y/x.txt": "", "c.txt": ""})
     assert _found(root)[0] == ["a/y/x.txt", "a/z.txt", "b.txt", "c.txt"]
 
 
-def test_each_file_is_found_once(folder: Callable[..., Path]) -> None:
+def test_each_file_is_found_once(folder: Folder) -> None:
     root = folder({"a/one.txt": "", "two.txt": ""})
     for arguments in ((root / "a", root, root / "two.txt"), (root / "two.txt", root, root / "a")):
         assert sorted(_found(*arguments)[0]) == ["a/one.txt", "two.txt"]
 
 
-def test_hidden_files_are_passed_over(folder: Callable[..., Path]) -> None:
+def test_hidden_files_are_passed_over(folder: Folder) -> None:
     root = folder({".git/a.txt": "", ".b.txt": "", "c.txt": ""})
     files, discovery = _found(root)
     assert files == ["c.txt"]
@@ -51,19 +53,19 @@ def test_hidden_files_are_passed_over(folder: Callable[..., Path]) -> None:
         ("[n-p]ne.txt", ["one.txt"]),
     ],
 )
-def test_globs(folder: Callable[..., Path], pattern: str, expected: list[str]) -> None:
+def test_globs(folder: Folder, pattern: str, expected: list[str]) -> None:
     """Globs that the shell did not expand are expanded, relative to their fixed part."""
     root = folder({"one.txt": "", "a/two.txt": "", "a/b/three.txt": ""})
     assert _found(root / pattern)[0] == expected
 
 
-def test_a_name_with_glob_characters_is_a_name_first(folder: Callable[..., Path]) -> None:
+def test_a_name_with_glob_characters_is_a_name_first(folder: Folder) -> None:
     root = folder({"[draft].txt": "", "d": ""})
     assert _found(root / "[draft].txt")[0] == ["[draft].txt"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "*.nothing", "[a-z"])
-def test_nothing_there(folder: Callable[..., Path], name: str) -> None:
+def test_nothing_there(folder: Folder, name: str) -> None:
     """A path that means nothing is a stated error that repeats it."""
     lost = str(folder({}) / name)
     with pytest.raises(NothingThere) as caught:
@@ -71,7 +73,7 @@ def test_nothing_there(folder: Callable[..., Path], name: str) -> None:
     assert lost in str(caught.value)
 
 
-def test_links_in_circles(folder: Callable[..., Path]) -> None:
+def test_links_in_circles(folder: Folder) -> None:
     root = folder({"a/one.txt": "", "b/two.txt": ""})
     (root / "a" / "up").symlink_to(root)
     (root / "a" / "across").symlink_to(root / "b")
@@ -83,7 +85,7 @@ def test_links_in_circles(folder: Callable[..., Path]) -> None:
     assert {Path(one.path).name for one in discovery.troubles} == {"self", "ping", "pong"}
 
 
-def test_links_are_followed_where_that_is_asked(folder: Callable[..., Path]) -> None:
+def test_links_are_followed_where_that_is_asked(folder: Folder) -> None:
     outside = folder({"far.txt": "", "deep/far.txt": ""}, "outside")
     root = folder({"a.txt": ""})
     (root / "link.txt").symlink_to(outside / "far.txt")
@@ -124,7 +126,7 @@ def test_a_glob_through_deep_folders_is_a_stated_error(nested: Path) -> None:
         _found(nested / "**" / "*.txt")
 
 
-def test_a_broken_link_is_named(folder: Callable[..., Path]) -> None:
+def test_a_broken_link_is_named(folder: Folder) -> None:
     root = folder({"a.txt": ""})
     (root / "broken.txt").symlink_to(root / "nowhere.txt")
     assert _found(root)[1].left_out == {"links": 1}
@@ -134,7 +136,7 @@ def test_a_broken_link_is_named(folder: Callable[..., Path]) -> None:
         assert "broken link" in discovery.troubles[0].reason
 
 
-def test_pipes_and_sockets_are_not_opened(folder: Callable[..., Path]) -> None:
+def test_pipes_and_sockets_are_not_opened(folder: Folder) -> None:
     root = folder({"a.txt": ""})
     os.mkfifo(root / "pipe")
     assert _found(root)[0] == ["a.txt"]
@@ -143,7 +145,7 @@ def test_pipes_and_sockets_are_not_opened(folder: Callable[..., Path]) -> None:
     assert "not a regular file" in discovery.troubles[0].reason
 
 
-def test_a_name_that_is_no_text_is_reported(folder: Callable[..., Path]) -> None:
+def test_a_name_that_is_no_text_is_reported(folder: Folder) -> None:
     """A file name that is not UTF-8 is reported so that it can be printed; the rest is read."""
     root = folder({"good.txt": "", "also/good.txt": ""})
     Path(os.fsdecode(os.fsencode(root) + b"/caf\xe9.txt")).touch()
@@ -160,7 +162,7 @@ def test_a_name_that_is_no_text_is_reported(folder: Callable[..., Path]) -> None
 
 
 def test_the_library_does_not_ingest_itself(
-    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = ["l.db", "l.db-wal", "l.db-shm", "l.db.lock", "l.db.before-0001", "l.index/terms.txt"]
     other = ["l.db.txt", "l.dbx", "l.index.txt", "sub/l.db"]
@@ -172,7 +174,7 @@ def test_the_library_does_not_ingest_itself(
         assert sorted(str(path.relative_to(root)) for path in files) == sorted(other)
 
 
-def test_the_library_is_known_by_any_name(folder: Callable[..., Path]) -> None:
+def test_the_library_is_known_by_any_name(folder: Folder) -> None:
     root = folder(dict.fromkeys(["l.db", "l.db.lock", "l.index/terms.txt", "notes.txt"], ""))
     named = root.parent / "name.db"
     named.symlink_to(root / "l.db")
@@ -202,7 +204,7 @@ _TREE = {
 }
 
 
-def test_what_is_ignored_is_left_out_and_counted(folder: Callable[..., Path]) -> None:
+def test_what_is_ignored_is_left_out_and_counted(folder: Folder) -> None:
     root = folder(_TREE)
     files, discovery = _found(root)
     assert files == ["a.txt", "kept.log"]
@@ -212,7 +214,7 @@ def test_what_is_ignored_is_left_out_and_counted(folder: Callable[..., Path]) ->
     assert sorted(_found(root, no_ignore=True)[0]) == everything
 
 
-def test_named_folders_are_walked_whatever_is_ignored(folder: Callable[..., Path]) -> None:
+def test_named_folders_are_walked_whatever_is_ignored(folder: Folder) -> None:
     root = folder({**_TREE, ".git/config": ""})
     assert _found(root / "build")[0] == ["c.txt"]
     assert _found(root / "node_modules")[0] == ["p/e.txt"]
@@ -220,7 +222,7 @@ def test_named_folders_are_walked_whatever_is_ignored(folder: Callable[..., Path
     assert _found(root / "sub", root / "sub" / "build" / "d.txt")[0] == ["build/d.txt"]
 
 
-def test_ignore_files_of_folders_above(folder: Callable[..., Path]) -> None:
+def test_ignore_files_of_folders_above(folder: Folder) -> None:
     root = folder(
         {
             ".gitignore": "*.txt\n",
@@ -236,7 +238,7 @@ def test_ignore_files_of_folders_above(folder: Callable[..., Path]) -> None:
     assert _found(root / "repo" / "in")[0] == ["a.txt", "d.csv"]
 
 
-def test_own_ignore_file_goes_before_all_rules(folder: Callable[..., Path]) -> None:
+def test_own_ignore_file_goes_before_all_rules(folder: Folder) -> None:
     root = folder(
         {
             ".gitignore": "*.log\n",
@@ -253,7 +255,7 @@ def test_own_ignore_file_goes_before_all_rules(folder: Callable[..., Path]) -> N
     assert discovery.left_out["exclude"] == 2
 
 
-def test_named_files_may_be_excluded(folder: Callable[..., Path]) -> None:
+def test_named_files_may_be_excluded(folder: Folder) -> None:
     root = folder({".gitignore": "a.txt\n", "a.txt": "", "draft.txt": ""})
     files, discovery = _found(root / "a.txt", root / "draft.txt", exclude=("draft*",))
     assert files == ["a.txt"]

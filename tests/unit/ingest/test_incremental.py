@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import IngestReport
 
     Ingest = Callable[..., IngestReport]
+    Sql = Callable[..., list[Any]]
+    Folder = Callable[..., Path]
+    Held = Callable[[], Any]
+    Sound = Callable[..., None]
 
 _COUNTS = ("added", "updated", "unchanged", "removed", "missing", "failed")
 _NOTES = {"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe for plum cake."}
@@ -33,7 +37,7 @@ def _lines(*records: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def held(sql: Callable[..., list[Any]]) -> Callable[[], dict[str, tuple[str, str | None]]]:
+def held(sql: Sql) -> Callable[[], dict[str, tuple[str, str | None]]]:
     """Return a reader of the library: id to text and labels."""
     statement = """SELECT external_id, text, (SELECT group_concat(name) FROM (SELECT name
     FROM labels l WHERE l.document_id = d.id ORDER BY position)) FROM documents d ORDER BY d.id"""
@@ -55,7 +59,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_second_run_changes_nothing(
-    folder: Callable[..., Path], ingest: Ingest, opened: list[str], sql: Callable[..., list[Any]]
+    folder: Folder, ingest: Ingest, opened: list[str], sql: Sql
 ) -> None:
     root = folder(_NOTES)
     assert _counts(ingest(root)) == {"added": 2}
@@ -67,7 +71,7 @@ def test_the_second_run_changes_nothing(
 
 
 def test_a_touched_file_is_read_and_found_unchanged(
-    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
+    folder: Folder, ingest: Ingest, opened: list[str]
 ) -> None:
     root = folder(_NOTES)
     ingest(root)
@@ -80,11 +84,7 @@ def test_a_touched_file_is_read_and_found_unchanged(
 
 
 def test_a_changed_file_is_replaced(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    sql: Callable[..., list[Any]],
-    sound: Callable[..., None],
+    folder: Folder, ingest: Ingest, held: Held, sql: Sql, sound: Sound
 ) -> None:
     root = folder({"a.jsonl": _lines({"id": "x", "text": "ships", "labels": ["sea"]})})
     ingest(root)
@@ -98,12 +98,7 @@ def test_a_changed_file_is_replaced(
 
 @pytest.mark.parametrize("first_without_prune", [True, False])
 def test_a_removed_file(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    sound: Callable[..., None],
-    *,
-    first_without_prune: bool,
+    folder: Folder, ingest: Ingest, held: Held, sound: Sound, *, first_without_prune: bool
 ) -> None:
     """Documents of a removed file are missing at every run, until --prune removes them."""
     root = folder(_NOTES)
@@ -120,12 +115,7 @@ def test_a_removed_file(
 
 @pytest.mark.parametrize("first_without_prune", [True, False])
 def test_a_removed_record(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    sound: Callable[..., None],
-    *,
-    first_without_prune: bool,
+    folder: Folder, ingest: Ingest, held: Held, sound: Sound, *, first_without_prune: bool
 ) -> None:
     """A record removed from a file is missing at every run, until --prune removes it."""
     records = [{"id": name, "text": f"text {name}"} for name in "abc"]
@@ -141,9 +131,7 @@ def test_a_removed_record(
     sound()
 
 
-def test_a_record_that_comes_back(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_a_record_that_comes_back(folder: Folder, ingest: Ingest, held: Held) -> None:
     stated = [{"id": name, "text": name} for name in "abc"]
     plain = [{"text": name} for name in "abc"]
     root = folder({"s.jsonl": _lines(*stated), "p.jsonl": _lines(*plain)})
@@ -157,9 +145,7 @@ def test_a_record_that_comes_back(
     assert _counts(ingest(root, prune=True)) == {"unchanged": 6}
 
 
-def test_a_record_without_an_id_among_others(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_a_record_without_an_id_among_others(folder: Folder, ingest: Ingest, held: Held) -> None:
     records = [{"id": "x", "text": "one"}, {"id": "1", "text": "two"}]
     root = folder({"a.jsonl": _lines(*records)})
     ingest(root)
@@ -172,9 +158,7 @@ def test_a_record_without_an_id_among_others(
     assert held()["a.jsonl#1"] == ("newer", None)
 
 
-def test_a_record_moves_to_another_file(
-    folder: Callable[..., Path], ingest: Ingest, sound: Callable[..., None]
-) -> None:
+def test_a_record_moves_to_another_file(folder: Folder, ingest: Ingest, sound: Sound) -> None:
     records = [{"id": name, "text": name} for name in "abc"]
     root = folder({"m.jsonl": _lines(*records)})
     ingest(root)
@@ -188,12 +172,7 @@ def test_a_record_moves_to_another_file(
 
 @pytest.mark.parametrize("prune", [True, False])
 def test_a_moved_file_takes_its_documents_along(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    sound: Callable[..., None],
-    *,
-    prune: bool,
+    folder: Folder, ingest: Ingest, held: Held, sound: Sound, *, prune: bool
 ) -> None:
     root = folder({"old.jsonl": _lines({"id": "a", "text": "one"}, {"id": "b", "text": "two"})})
     ingest(root)
@@ -204,9 +183,7 @@ def test_a_moved_file_takes_its_documents_along(
     sound()
 
 
-def test_nested_roots_keep_ids_and_labels(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_nested_roots_keep_ids_and_labels(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder({"sea/deep/a.txt": "one", "sea/b.txt": "two"})
     ingest(root)
     before = held()
@@ -217,9 +194,7 @@ def test_nested_roots_keep_ids_and_labels(
     assert held() == before
 
 
-def test_an_outer_root_keeps_ids(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_an_outer_root_keeps_ids(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder({"sea/deep/a.txt": "one"})
     ingest(root / "sea")
     assert held() == {"deep/a.txt": ("one", "deep")}
@@ -229,9 +204,7 @@ def test_an_outer_root_keeps_ids(
     assert _counts(ingest(root)) == {"unchanged": 1}
 
 
-def test_equal_names_under_two_roots(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_equal_names_under_two_roots(folder: Folder, ingest: Ingest, held: Held) -> None:
     first, second = folder({"a.txt": "one"}, "first"), folder({"a.txt": "two"}, "second")
     assert _counts(ingest(first)) == {"added": 1}
     assert _counts(ingest(second)) == {"added": 1}
@@ -241,7 +214,7 @@ def test_equal_names_under_two_roots(
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_ids_do_not_depend_on_the_order_of_folders(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], order: int
+    folder: Folder, ingest: Ingest, held: Held, order: int
 ) -> None:
     rows = _lines({"id": "1", "text": "three"})
     first = folder({"a.txt": "one", "x.jsonl": rows, "in/b.txt": "four"}, "first")
@@ -275,11 +248,7 @@ _ROWS = "id,text\n1,one\n2,two\n"
     ],
 )
 def test_ids_are_kept_apart_by_file(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    name: str,
-    content: str,
+    folder: Folder, ingest: Ingest, held: Held, name: str, content: str
 ) -> None:
     second = name.format("b")
     root = folder({name.format("a"): content, second: content})
@@ -291,7 +260,7 @@ def test_ids_are_kept_apart_by_file(
 
 
 def test_records_without_ids_are_kept_apart_by_file(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
+    folder: Folder, ingest: Ingest, held: Held
 ) -> None:
     root = folder({"a.jsonl": _lines({"text": "one"}), "b.jsonl": _lines({"text": "two"})})
     assert _counts(ingest(root)) == {"added": 2}
@@ -299,7 +268,7 @@ def test_records_without_ids_are_kept_apart_by_file(
 
 
 def test_ids_kept_apart_are_stable(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
+    folder: Folder, ingest: Ingest, held: Held, sound: Sound
 ) -> None:
     root = folder({"a.csv": _ROWS, "sub/b.csv": _ROWS})
     ingest(root / "a.csv")
@@ -315,9 +284,7 @@ def test_ids_kept_apart_are_stable(
     sound()
 
 
-def test_ids_that_all_are_taken(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], sound: Callable[..., None]
-) -> None:
+def test_ids_that_all_are_taken(folder: Folder, ingest: Ingest, held: Held, sound: Sound) -> None:
     b = str(folder({}) / "b.csv")
     ids = ["1", "b.csv:1", f"{folder({}).name}/b.csv:1", f"{b}:1"]
     records = [{"id": name, "text": "other"} for name in ids]
@@ -329,7 +296,7 @@ def test_ids_that_all_are_taken(
 
 
 def test_an_id_of_another_file_is_refused_where_ids_are_global(
-    folder: Callable[..., Path], ingest: Ingest
+    folder: Folder, ingest: Ingest
 ) -> None:
     first, second = {"id": "a", "text": "one"}, {"id": "a", "text": "two"}
     root = folder({"1.jsonl": _lines(first), "2.jsonl": _lines(second, {"id": "b", "text": "3"})})
@@ -342,7 +309,7 @@ def test_an_id_of_another_file_is_refused_where_ids_are_global(
     assert _counts(ingest(root)) == {"added": 1, "unchanged": 2}
 
 
-def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, library: Path) -> None:
+def test_ids_are_file_or_global(folder: Folder, ingest: Ingest, library: Path) -> None:
     with pytest.raises(BadOption, match="ids: must be file or global"):
         ingest(folder(_NOTES), ids="row")
     assert not library.exists()
@@ -350,7 +317,7 @@ def test_ids_are_file_or_global(folder: Callable[..., Path], ingest: Ingest, lib
 
 @pytest.mark.parametrize("batch_documents", [1, 2, 1000])
 def test_an_id_twice_in_one_file_is_refused(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any], batch_documents: int
+    folder: Folder, ingest: Ingest, held: Held, batch_documents: int
 ) -> None:
     records = [{"id": name, "text": f"{number}"} for number, name in enumerate("abcab")]
     root = folder({"a.jsonl": _lines(*records)})
@@ -363,10 +330,7 @@ def test_an_id_twice_in_one_file_is_refused(
 
 
 def test_a_file_of_one_id_is_given_up(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Folder, ingest: Ingest, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lpisearch.ingest.recorder.MOST_PROBLEMS", 3)
     same = [{"id": "a", "text": f"{number}"} for number in range(50)]
@@ -381,11 +345,7 @@ def test_a_file_of_one_id_is_given_up(
 
 @pytest.mark.parametrize("batch_documents", [1, 1000])
 def test_a_file_with_failures_is_read_when_it_changes(
-    folder: Callable[..., Path],
-    ingest: Ingest,
-    held: Callable[[], Any],
-    opened: list[str],
-    batch_documents: int,
+    folder: Folder, ingest: Ingest, held: Held, opened: list[str], batch_documents: int
 ) -> None:
     good = [{"id": name, "text": name} for name in "abc"]
     root = folder({"a.jsonl": _lines(*good)})
@@ -404,7 +364,7 @@ def test_a_file_with_failures_is_read_when_it_changes(
 
 
 def test_known_failures_are_counted_and_not_tried_again(
-    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
+    folder: Folder, ingest: Ingest, opened: list[str]
 ) -> None:
     """A file that failed is not read again until something changes, and is told once."""
     root = folder({"a.pdf": "%PDF-", "b.jsonl": "{broken\n" + _lines({"text": "x"})})
@@ -429,7 +389,7 @@ def test_known_failures_are_counted_and_not_tried_again(
     assert opened == ["a.pdf"]
 
 
-def test_a_new_failure_beside_known_ones(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_a_new_failure_beside_known_ones(folder: Folder, ingest: Ingest) -> None:
     root = folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"})})
     ingest(root)
     folder({"a.jsonl": "{broken\n" + _lines({"id": "a", "text": "x"}) + "[1]\n"})
@@ -439,7 +399,7 @@ def test_a_new_failure_beside_known_ones(folder: Callable[..., Path], ingest: In
 
 
 def test_what_the_system_refused_is_tried_at_each_run(
-    folder: Callable[..., Path], ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = folder({"a.txt": "one"})
 
@@ -454,7 +414,7 @@ def test_what_the_system_refused_is_tried_at_each_run(
     assert _counts(ingest(root)) == {"unchanged": 1}
 
 
-def test_very_many_failures_are_counted(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_very_many_failures_are_counted(folder: Folder, ingest: Ingest) -> None:
     root = folder({"a.jsonl": _lines({"text": "x"}) + "{broken\n" * 1500})
     report = ingest(root)
     assert (report.failed, len(report.failures), report.unlisted) == (1500, 1000, 500)
@@ -462,9 +422,7 @@ def test_very_many_failures_are_counted(folder: Callable[..., Path], ingest: Ing
     assert (again.failed, again.failures) == (1500, [])
 
 
-def test_a_failure_is_of_its_own_file(
-    folder: Callable[..., Path], ingest: Ingest, opened: list[str]
-) -> None:
+def test_a_failure_is_of_its_own_file(folder: Folder, ingest: Ingest, opened: list[str]) -> None:
     twice = _lines({"id": "a", "text": "one"}, {"id": "a", "text": "two"})
     root = folder({"1.jsonl": twice, "2.jsonl": _lines({"id": "b", "text": "three"})})
     ingest(root, batch_documents=3)
@@ -473,7 +431,7 @@ def test_a_failure_is_of_its_own_file(
     assert opened == ["1.jsonl"]
 
 
-def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_a_freed_id_is_taken(folder: Folder, ingest: Ingest) -> None:
     record = {"id": "a", "text": "one"}
     root = folder({"1.jsonl": _lines(record), "2.jsonl": _lines(record)})
     assert _counts(ingest(root, ids="global")) == {"added": 1, "failed": 1}
@@ -482,9 +440,7 @@ def test_a_freed_id_is_taken(folder: Callable[..., Path], ingest: Ingest) -> Non
     assert _counts(ingest(root, prune=True)) == {"unchanged": 1}
 
 
-def test_changed_options_read_again(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_changed_options_read_again(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder(_NOTES)
     ingest(root)
     assert _counts(ingest(root, labels="none")) == {"updated": 2}
@@ -493,9 +449,7 @@ def test_changed_options_read_again(
     assert _counts(ingest(root)) == {"updated": 2}
 
 
-def test_labels_of_a_csv_file(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_labels_of_a_csv_file(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder({**_NOTES, "labels.csv": "path,label\nsea/a.txt,x;y\n"})
     labels = str(root / "labels.csv")
     assert _counts(ingest(root, labels=labels)) == {"added": 2}
@@ -505,9 +459,7 @@ def test_labels_of_a_csv_file(
     assert _counts(ingest(root, labels=labels)) == {"unchanged": 2}
 
 
-def test_labels_and_splits(
-    folder: Callable[..., Path], ingest: Ingest, sql: Callable[..., list[Any]]
-) -> None:
+def test_labels_and_splits(folder: Folder, ingest: Ingest, sql: Sql) -> None:
     root = folder(
         {
             "train/sea/a.txt": "one",
@@ -527,9 +479,7 @@ def test_labels_and_splits(
     ]
 
 
-def test_a_folder_that_is_gone_for_a_while(
-    folder: Callable[..., Path], ingest: Ingest, held: Callable[[], Any]
-) -> None:
+def test_a_folder_that_is_gone_for_a_while(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder(_NOTES)
     ingest(root)
     before = held()
@@ -542,7 +492,7 @@ def test_a_folder_that_is_gone_for_a_while(
 
 
 def test_a_deleted_document_stays_deleted(
-    folder: Callable[..., Path], ingest: Ingest, library: Path, held: Callable[[], Any]
+    folder: Folder, ingest: Ingest, library: Path, held: Held
 ) -> None:
     from lpisearch.admin.listing import delete_documents
 
@@ -555,15 +505,12 @@ def test_a_deleted_document_stays_deleted(
     assert held()["sea/a.txt"] == ("Another letter.", "sea")
 
 
-def test_an_empty_folder(folder: Callable[..., Path], ingest: Ingest) -> None:
+def test_an_empty_folder(folder: Folder, ingest: Ingest) -> None:
     assert _counts(ingest(folder({}))) == {}
 
 
 def test_a_file_at_which_a_run_was_ended_is_read_last(
-    ingest: Ingest,
-    folder: Callable[..., Path],
-    opened: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    ingest: Ingest, folder: Folder, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(isolation, "LONG_WAIT_SECONDS", 0.0)  # any file of a worker is waited for
     root = folder({"a.html": "<p>First words.", "b.txt": "Second words.", "c.txt": "Third words."})

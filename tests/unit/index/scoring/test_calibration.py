@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Built = Callable[..., Path]
+
 TOPICS = ("sea ship fish wave harbour anchor", "bread oven yeast flour dough crust")
 
 
@@ -54,7 +56,7 @@ def built(
     return make
 
 
-def test_a_library_calibrates_itself(built: Callable[..., Path]) -> None:
+def test_a_library_calibrates_itself(built: Built) -> None:
     library = built(160)
     first = open_index(library).manifest.calibration
     assert set(first["weights"]) == {str(length) for length in LENGTHS}
@@ -66,13 +68,13 @@ def test_a_library_calibrates_itself(built: Callable[..., Path]) -> None:
     assert Engine(open_index(library)).calibration.facts() == first
 
 
-def test_a_small_library_gets_the_safe_weight(built: Callable[..., Path]) -> None:
+def test_a_small_library_gets_the_safe_weight(built: Built) -> None:
     found = open_index(built(80)).manifest.calibration
     assert found["safe"]
     assert Calibration.of_manifest(found).weight(8) == SAFE_WEIGHT
 
 
-def test_a_map_that_is_not_linear_gets_the_safe_weight(built: Callable[..., Path]) -> None:
+def test_a_map_that_is_not_linear_gets_the_safe_weight(built: Built) -> None:
     assert open_index(built(120, method="plsi", dims=4)).manifest.calibration["safe"]
 
 
@@ -81,7 +83,7 @@ def test_an_earlier_index_gets_the_safe_weight() -> None:
 
 
 def test_documents_taken_in_keep_the_calibration(
-    built: Callable[..., Path], folder: Callable[..., Path], ingest: Callable[..., object]
+    built: Built, folder: Callable[..., Path], ingest: Callable[..., object]
 ) -> None:
     library = built(120)
     before = open_index(library).manifest.calibration
@@ -134,7 +136,7 @@ def test_windows() -> None:
         assert sorted([*asked, *left]) == whole.tolist()
 
 
-def test_ranks_are_those_of_a_library_without_the_window(built: Callable[..., Path]) -> None:
+def test_ranks_are_those_of_a_library_without_the_window(built: Built) -> None:
     library = built(120)
     index = open_index(library)
     places = np.arange(0, 120, 10)
@@ -166,9 +168,7 @@ def _bm25(engine: Engine, question: object, left: np.typing.NDArray[np.int64]) -
     return total
 
 
-def test_rivals_of_a_large_library(
-    built: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rivals_of_a_large_library(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "RIVALS", 50)
     index = open_index(built(120))
     places = np.array([3, 7, 119])

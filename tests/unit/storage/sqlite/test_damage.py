@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Cli = Callable[..., Any]
+    Sql = Callable[..., Any]
+
 _NOTES = {"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe for plum cake."}
 
 
@@ -50,7 +53,7 @@ _CELLS = {
 
 @pytest.mark.parametrize("damage", _CELLS.values(), ids=_CELLS)
 def test_a_damaged_document_is_read_again(
-    library: Path, notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], damage: str
+    library: Path, notes: Path, cli: Cli, sql: Sql, damage: str
 ) -> None:
     assert notes.exists()
     before = cli("docs", "export").stdout
@@ -67,9 +70,7 @@ def test_a_damaged_document_is_read_again(
     assert library.exists()
 
 
-def test_a_damaged_document_is_not_shown_nor_exported(
-    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
-) -> None:
+def test_a_damaged_document_is_not_shown_nor_exported(notes: Path, cli: Cli, sql: Sql) -> None:
     assert notes.exists()
     sql(_CELLS["text"])
     for words in (("docs", "show", "sea/a.txt"), ("docs", "export")):
@@ -84,7 +85,7 @@ def test_a_damaged_document_is_not_shown_nor_exported(
     ("change", "said"), [("gone", "no longer exists"), ("new", "has changed since")]
 )
 def test_what_cannot_be_read_again_is_said(
-    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any], change: str, said: str
+    notes: Path, cli: Cli, sql: Sql, change: str, said: str
 ) -> None:
     path = notes / "sea" / "a.txt"
     if change == "gone":
@@ -105,9 +106,7 @@ def test_what_cannot_be_read_again_is_said(
 
 
 @pytest.mark.parametrize("table", ["document_tokens", "sources", "indexes"])
-def test_other_rows_are_mended(
-    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any], table: str
-) -> None:
+def test_other_rows_are_mended(shelf: Path, cli: Cli, sql: Sql, table: str) -> None:
     assert shelf.exists()
     assert cli("index", "--method", "lsi", "--dims", "5").exit_code == 0
     column = {"document_tokens": "tokens", "sources": "root", "indexes": "fingerprint"}[table]
@@ -117,9 +116,7 @@ def test_other_rows_are_mended(
     assert cli("doctor").exit_code == 0
 
 
-def test_a_file_that_never_was_is_forgotten(
-    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
-) -> None:
+def test_a_file_that_never_was_is_forgotten(shelf: Path, cli: Cli, sql: Sql) -> None:
     assert shelf.exists()
     sql(
         "INSERT INTO sources (path, root, format, size, mtime_ns, read_options, read_at)"
@@ -131,9 +128,7 @@ def test_a_file_that_never_was_is_forgotten(
     assert sql("SELECT count(*) FROM sources WHERE path = 'a text'") == [(0,)]
 
 
-def test_damaged_tokens_are_not_learned_from(
-    shelf: Path, cli: Callable[..., Any], sql: Callable[..., Any]
-) -> None:
+def test_damaged_tokens_are_not_learned_from(shelf: Path, cli: Cli, sql: Sql) -> None:
     assert shelf.exists()
     sql("UPDATE document_tokens SET tokens = tokens || ' ghost' WHERE document_id = 3")
     done = cli("index", "--method", "lsi")
@@ -142,9 +137,7 @@ def test_damaged_tokens_are_not_learned_from(
     assert "Next: lpisearch doctor" in done.stderr
 
 
-def test_a_changed_schema_is_found(
-    notes: Path, cli: Callable[..., Any], sql: Callable[..., Any]
-) -> None:
+def test_a_changed_schema_is_found(notes: Path, cli: Cli, sql: Sql) -> None:
     assert notes.exists()
     sql("CREATE TRIGGER ghost AFTER INSERT ON documents BEGIN DELETE FROM labels; END")
     done = cli("doctor")
@@ -156,7 +149,7 @@ def test_a_changed_schema_is_found(
     "words", [("doctor",), ("doctor", "--repair"), ("status",), ("db", "backup", "copy.db")]
 )
 def test_a_name_of_the_schema_that_is_no_utf_8_is_found(
-    notes: Path, library: Path, cli: Callable[..., Any], words: tuple[str, ...]
+    notes: Path, library: Path, cli: Cli, words: tuple[str, ...]
 ) -> None:
     content = library.read_bytes()
     name = b"tabledocuments_fts_config"

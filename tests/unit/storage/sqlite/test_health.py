@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from lpisearch.model.documents import Finding
 
+    Sql = Callable[..., Any]
+
 _CONTENT = """
 SELECT external_id, text, tokens, name FROM documents d
 LEFT JOIN document_tokens t ON t.document_id = d.id
@@ -22,9 +24,7 @@ LEFT JOIN labels l ON l.document_id = d.id ORDER BY d.id, l.position
 
 
 @pytest.fixture
-def filled(
-    folder: Callable[..., Path], ingest: Callable[..., Any], sql: Callable[..., Any]
-) -> list[Any]:
+def filled(folder: Callable[..., Path], ingest: Callable[..., Any], sql: Sql) -> list[Any]:
     """Fill the library with three labelled documents; return all that it holds."""
     ingest(folder({f"{name}/{name}.txt": f"A text on {name}." for name in ("sea", "sky", "land")}))
     return list(sql(_CONTENT))
@@ -51,7 +51,7 @@ _MENDABLE = {
 
 @pytest.mark.parametrize(("damage", "check"), _MENDABLE.values(), ids=_MENDABLE)
 def test_damage_is_found_and_mended(
-    library: Path, filled: list[Any], sql: Callable[..., Any], damage: str, check: str
+    library: Path, filled: list[Any], sql: Sql, damage: str, check: str
 ) -> None:
     sql(damage)
     assert _bad(examine(library))[check] == "library.examine(repair=True)"
@@ -61,14 +61,14 @@ def test_damage_is_found_and_mended(
     assert sql("SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'sky'") == [(3,)]
 
 
-def test_looking_changes_nothing(library: Path, filled: list[Any], sql: Callable[..., Any]) -> None:
+def test_looking_changes_nothing(library: Path, filled: list[Any], sql: Sql) -> None:
     assert filled
     sql(_MENDABLE["orphan-label"][0])
     assert _bad(examine(library)) == _bad(examine(library)) != {}
 
 
 def test_repairing_a_sound_library_changes_nothing(
-    library: Path, filled: list[Any], sql: Callable[..., Any]
+    library: Path, filled: list[Any], sql: Sql
 ) -> None:
     assert _bad(examine(library, repair=True)) == {}
     assert sql(_CONTENT) == filled
@@ -102,9 +102,7 @@ def test_an_overwritten_page_is_found(library: Path, filled: list[Any]) -> None:
     assert "database file" in _bad(examine(library))
 
 
-def test_an_unfinished_file_is_told(
-    library: Path, filled: list[Any], sql: Callable[..., Any]
-) -> None:
+def test_an_unfinished_file_is_told(library: Path, filled: list[Any], sql: Sql) -> None:
     assert filled
     sql("UPDATE sources SET size = -1, mtime_ns = -1 WHERE path LIKE '%sky.txt'")
     found = next(one for one in examine(library) if one.check == "unfinished files")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.reports import IndexReport
 
+    Stopped = Callable[[], Path]
+
 pytestmark = pytest.mark.usefixtures("shelf")
 OPTIONS = IndexOptions(dims=6, neighbours=5)
 STEPS = [
@@ -144,9 +146,7 @@ def _interrupt(*_values: object) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_damaged_steps_are_worked_out_anew(
-    stopped: Callable[[], Path], library: Path, damage: str
-) -> None:
+def test_damaged_steps_are_worked_out_anew(stopped: Stopped, library: Path, damage: str) -> None:
     path = stopped() / "writing-postings" / "posting_places.npy"
     if damage == "gone":
         path.unlink()
@@ -158,13 +158,13 @@ def test_damaged_steps_are_worked_out_anew(
     assert report.resumed == ["counting terms", "map"]
 
 
-def test_other_options_begin_anew(stopped: Callable[[], Path], library: Path) -> None:
+def test_other_options_begin_anew(stopped: Stopped, library: Path) -> None:
     stopped()
     assert build_index(library, replace(OPTIONS, seed=1)).resumed == []
 
 
 def test_other_documents_begin_anew(
-    stopped: Callable[[], Path], library: Path, put: Callable[..., Any]
+    stopped: Stopped, library: Path, put: Callable[..., Any]
 ) -> None:
     stopped()
     put([{"id": "new", "text": "ship boat"}], name="new")

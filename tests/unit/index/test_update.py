@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Records = list[dict[str, Any]]
     Put = Callable[..., Any]
+    Sql = Callable[..., list[Any]]
 
 METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _FIXED = ("terms", "document_frequencies", "idf", "loadings", "eigenvalues", "scales")
@@ -36,7 +37,7 @@ def built(index_shelf: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def placed(library: Path, sql: Callable[..., list[Any]]) -> Callable[[], dict[str, Any]]:
+def placed(library: Path, sql: Sql) -> Callable[[], dict[str, Any]]:
     """Return a reader of each document's vector in the default index, by its id."""
 
     def read() -> dict[str, Any]:
@@ -50,7 +51,7 @@ def placed(library: Path, sql: Callable[..., list[Any]]) -> Callable[[], dict[st
     return read
 
 
-def _projected(index: SubspaceIndex, sql: Callable[..., list[Any]], name: str) -> Any:
+def _projected(index: SubspaceIndex, sql: Sql, name: str) -> Any:
     tokens = sql(
         "SELECT tokens FROM document_tokens JOIN documents ON id = document_id "
         "WHERE external_id = ?",
@@ -61,7 +62,7 @@ def _projected(index: SubspaceIndex, sql: Callable[..., list[Any]], name: str) -
 
 @pytest.mark.parametrize("method", METHODS)
 def test_new_documents_are_projected_by_the_map(
-    shelf: Path, put: Put, sql: Callable[..., list[Any]], placed: Any, method: str
+    shelf: Path, put: Put, sql: Sql, placed: Any, method: str
 ) -> None:
     build_index(shelf, IndexOptions(method=method, dims=6, neighbours=5))
     before = placed()
@@ -84,7 +85,7 @@ def test_new_documents_are_projected_by_the_map(
 
 @pytest.mark.usefixtures("built")
 def test_changed_documents_move_and_deleted_ones_lose_their_place(
-    records: Records, put: Put, library: Path, placed: Any, sql: Callable[..., list[Any]]
+    records: Records, put: Put, library: Path, placed: Any, sql: Sql
 ) -> None:
     before = placed()
     changed = [
@@ -243,7 +244,7 @@ def test_tokens_of_another_language_are_not_projected(put: Put, library: Path, p
 
 @pytest.mark.usefixtures("built")
 def test_a_document_without_tokens_does_not_stop_an_ingest(
-    put: Put, library: Path, sql: Callable[..., list[Any]]
+    put: Put, library: Path, sql: Sql
 ) -> None:
     put([{"id": "new", "text": "boat"}], name="new")
     sql("UPDATE documents SET content_hash = zeroblob(16) WHERE external_id = 'new'")

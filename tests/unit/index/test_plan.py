@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from lpisearch.model.reports import IndexPlan
 
+    Plan = Callable[..., IndexPlan]
+
 
 @pytest.fixture
 def plan(shelf: Path) -> Callable[..., IndexPlan]:
@@ -27,9 +29,7 @@ def plan(shelf: Path) -> Callable[..., IndexPlan]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_plan_says_what_the_build_will_find(
-    plan: Callable[..., IndexPlan], shelf: Path, method: str
-) -> None:
+def test_a_plan_says_what_the_build_will_find(plan: Plan, shelf: Path, method: str) -> None:
     said = plan(method=method)
     report = build_index(shelf, IndexOptions(method=method))
     assert (said.documents, said.terms) == (report.documents, report.terms)
@@ -38,7 +38,7 @@ def test_a_plan_says_what_the_build_will_find(
     assert 0 < said.seconds < 5
 
 
-def test_more_work_is_said_to_take_more(plan: Callable[..., IndexPlan]) -> None:
+def test_more_work_is_said_to_take_more(plan: Plan) -> None:
     some, more = plan(dims=5), plan(dims=30)
     assert some.memory_mb < more.memory_mb
     assert some.seconds < more.seconds
@@ -59,7 +59,7 @@ def test_more_work_is_said_to_take_more(plan: Callable[..., IndexPlan]) -> None:
     ],
 )
 def test_what_cannot_be_built_is_refused_by_the_plan(
-    plan: Callable[..., IndexPlan], options: dict[str, Any], error: type[Exception] | None
+    plan: Plan, options: dict[str, Any], error: type[Exception] | None
 ) -> None:
     if error is None:
         assert plan(**options).documents == 40
@@ -89,7 +89,7 @@ def test_iterations_take_time() -> None:
     assert nmf > 3 * lsi
 
 
-def test_each_stage_has_its_time(plan: Callable[..., IndexPlan], shelf: Path) -> None:
+def test_each_stage_has_its_time(plan: Plan, shelf: Path) -> None:
     said = plan()
     assert 0 < said.seconds - sum(said.stages.values()) < 2
     assert said.stages["embedding passages"] == 0
