@@ -19,7 +19,7 @@ from lpisearch.model.documents import Filter
 from lpisearch.options import ClassifyOptions, IngestOptions, SearchOptions
 from tests.servers import Server
 
-    Folder = Callable[..., Path]
+Folder = Callable[..., Path]
 
 
 def _documents(library: Library) -> list[Any]:

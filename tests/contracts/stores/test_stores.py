@@ -46,7 +46,7 @@ from lpisearch.storage.integrity import content_hash
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.storage.store import ReadTransaction, Store
 
-    Fill = Callable[..., None]
+Fill = Callable[..., None]
 
 EVERY = Filter()
 NOW = "2026-01-01T00:00:00+00:00"
