@@ -36,21 +36,12 @@ _ALONE = ["sh", "-c", 'ip link set lo up && "$@" && cat /proc/net/dev > "$0"']
 
 
 class Build(NamedTuple):
-    """One build, as it was measured.
+    """One build, as it was measured."""
 
-    Attributes
-    ----------
-    wall, processor
-        Seconds: by the clock, and of all processes.
-    report
-        What `index --json` says.
-    carried
-        Bytes that the network of the machine carried meanwhile; None if it was not counted.
-    """
-
-    wall: float
+    wall: float  # wall, processor: seconds: by the clock, and of all processes
     processor: float
-    report: dict[str, Any]
+    report: dict[str, Any]  # what `index --json` says
+    # bytes that the network of the machine carried meanwhile; None if it was not counted
     carried: int | None
 
 

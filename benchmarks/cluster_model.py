@@ -49,34 +49,21 @@ _MAP = ("finding neighbours", "projecting", "calibrating")
 
 @dataclass(frozen=True)
 class Case:
-    """A library, and what its build took.
+    """A library, and what its build took."""
 
-    Attributes
-    ----------
-    documents, words, entries, terms, columns
-        Of the library: `entries` are pairs of a document and a term in it, `columns` the terms
-        of the subspace.
-    learned_from
-        Documents.
-    worker_seconds, driver_seconds
-        Of the processor, by step.
-    received, shared
-        Bytes by step.
-    peak_mb
-        Of the driver.
-    """
-
+    # documents, words, entries, terms, columns: of the library: `entries` are pairs of a document
+    # and a term in it, `columns` the terms of the subspace
     documents: int
     words: int
     entries: int
     terms: int
     columns: int
-    learned_from: int
-    worker_seconds: dict[str, float]
+    learned_from: int  # documents
+    worker_seconds: dict[str, float]  # worker_seconds, driver_seconds: of the processor, by step
     driver_seconds: dict[str, float]
-    received: dict[str, float]
+    received: dict[str, float]  # received, shared: bytes by step
     shared: dict[str, float]
-    peak_mb: float = 0.0
+    peak_mb: float = 0.0  # of the driver
 
     @property
     def parts(self) -> int:
@@ -176,19 +163,12 @@ def _held(case: Case) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Model:
-    """Constants of all formulas.
+    """Constants of all formulas."""
 
-    Attributes
-    ----------
-    workers, driver
-        Seconds by step, for what `_WORK` and `_DRIVES` name.
-    memory
-        Megabytes of the driver, for what `_held` names.
-    """
-
+    # workers, driver: seconds by step, for what `_WORK` and `_DRIVES` name
     workers: dict[str, np.ndarray[Any, Any]]
     driver: dict[str, np.ndarray[Any, Any]]
-    memory: np.ndarray[Any, Any]
+    memory: np.ndarray[Any, Any]  # megabytes of the driver, for what `_held` names
 
     @classmethod
     def fitted(cls, cases: Sequence[Case]) -> Model:

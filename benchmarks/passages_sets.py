@@ -45,20 +45,11 @@ _QUESTION = re.compile(
 
 @dataclass(slots=True)
 class Asked:
-    """One query.
+    """One query."""
 
-    Attributes
-    ----------
-    collection
-        It belongs to: tables have a column for each.
-    text
-        Of the query.
-    relevant
-        The ids of relevant documents; of long ones where the answers are, as far as this is known.
-    """
-
-    collection: str
-    text: str
+    collection: str  # it belongs to: tables have a column for each
+    text: str  # of the query
+    # the ids of relevant documents; of long ones where the answers are, as far as this is known
     relevant: dict[str, list[Span]] = field(default_factory=dict)
 
 

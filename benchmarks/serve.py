@@ -47,19 +47,11 @@ _THINKS = 10.0  # seconds between two questions, on average
 
 @dataclass
 class Load:
-    """What clients saw.
-
-    Attributes
-    ----------
-    seconds
-        How long each answer took.
-    errors
-        Answers of another status than 200, and connections that broke.
-    """
+    """What clients saw."""
 
     name: str
-    seconds: list[float] = field(default_factory=list)
-    errors: int = 0
+    seconds: list[float] = field(default_factory=list)  # how long each answer took
+    errors: int = 0  # answers of another status than 200, and connections that broke
     lasted: float = 0.0
 
     def quantile(self, share: float) -> float:

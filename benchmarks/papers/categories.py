@@ -28,24 +28,12 @@ _TITLES = {"centroid": "Nearest centroid", "knn": "k nearest neighbours", "svm":
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """Tables 4 and 5 of rlpi-2007.
+    """Tables 4 and 5 of rlpi-2007."""
 
-    Attributes
-    ----------
-    data
-        Of `datasets.DATASETS`.
-    splits
-        Random splits of each share.
-    columns
-        Methods by name.
-    classifiers
-        Names of those that judge.
-    """
-
-    data: str
-    splits: int
-    columns: Mapping[str, Method]
-    classifiers: tuple[str, ...] = tuple(_TITLES)
+    data: str  # of `datasets.DATASETS`
+    splits: int  # random splits of each share
+    columns: Mapping[str, Method]  # methods by name
+    classifiers: tuple[str, ...] = tuple(_TITLES)  # names of those that judge
 
     def parts(self) -> list[Part]:
         """Return all that is to be measured."""

@@ -22,33 +22,19 @@ WHOLE = 30
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """One table of a paper.
+    """One table of a paper."""
 
-    Attributes
-    ----------
-    data
-        Of `datasets.DATASETS`.
-    classes
-        Numbers of classes that are drawn; 30 is the whole collection.
-    draws
-        Of each number.
-    columns
-        The methods by the names that the paper gives them. Of several the one with the best mean
-        accuracy is taken for each number of classes, where a paper tunes its parameter so.
-    left_out
-        Columns and numbers of classes that the paper could not measure either.
-    own_draws
-        Of the columns that take more, or fewer, draws than the others.
-    same_as
-        Columns that are compared with another column of the paper.
-    """
-
-    data: str
-    classes: tuple[int, ...]
-    draws: int
+    data: str  # of `datasets.DATASETS`
+    classes: tuple[int, ...]  # numbers of classes that are drawn; 30 is the whole collection
+    draws: int  # of each number
+    # the methods by the names that the paper gives them. Of several the one with the best mean
+    # accuracy is taken for each number of classes, where a paper tunes its parameter so.
     columns: Mapping[str, tuple[Method, ...]]
+    # columns and numbers of classes that the paper could not measure either
     left_out: tuple[tuple[str, int], ...] = ()
+    # of the columns that take more, or fewer, draws than the others
     own_draws: Mapping[str, int] = field(default_factory=dict)
+    # columns that are compared with another column of the paper
     same_as: Mapping[str, str] = field(default_factory=dict)
 
     def parts(self) -> list[Part]:

@@ -20,34 +20,19 @@ _PLACES = 5
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One table: rows and columns as in the paper, each cell twice.
+    """One table: rows and columns as in the paper, each cell twice."""
 
-    Attributes
-    ----------
-    name, title
-        Of the table.
-    corner
-        What the rows are.
-    rows, columns
-        Their names.
-    paper, here
-        Values by row and column. The average row is computed here over the rows that both
-        have, unless the paper prints it over just those.
-    digits
-        Behind the point.
-    notes
-        Remarks on the figures.
-    """
-
-    name: str
+    name: str  # name, title: of the table
     title: str
-    corner: str
-    rows: tuple[str, ...]
+    corner: str  # what the rows are
+    rows: tuple[str, ...]  # rows, columns: their names
     columns: tuple[str, ...]
+    # paper, here: values by row and column. The average row is computed here over the rows that
+    # both have, unless the paper prints it over just those.
     paper: Mapping[tuple[str, str], Value]
     here: Mapping[tuple[str, str], Value]
-    digits: int = 1
-    notes: tuple[str, ...] = ()
+    digits: int = 1  # behind the point
+    notes: tuple[str, ...] = ()  # remarks on the figures
 
     def details(self) -> Table:
         """Return a row for each value, in full."""

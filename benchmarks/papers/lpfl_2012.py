@@ -30,27 +30,14 @@ FIGURE_CLASSES, FIGURE_TERMS = 2, 2000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of the protocol a form runs.
+    """How much of the protocol a form runs."""
 
-    Attributes
-    ----------
-    draws
-        Of classes.
-    lpi_draws
-        Of classes, for LPI and LS+LPI.
-    exact
-        Up to so many documents LPI works in the whole space, beyond in so many directions.
-    selected
-        The numbers of terms m that are tried.
-    betas
-        The penalties β of SLPI that are tried.
-    """
-
-    draws: int
-    lpi_draws: int
+    draws: int  # of classes
+    lpi_draws: int  # of classes, for LPI and LS+LPI
+    # up to so many documents LPI works in the whole space, beyond in so many directions
     exact: tuple[int, int]
-    selected: tuple[int, ...]
-    betas: tuple[int, ...]
+    selected: tuple[int, ...]  # the numbers of terms m that are tried
+    betas: tuple[int, ...]  # the penalties β of SLPI that are tried
 
 
 BOUNDS = {

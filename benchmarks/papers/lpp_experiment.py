@@ -19,28 +19,15 @@ NEIGHBOURS = 15
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of the protocol a form runs.
+    """How much of the protocol a form runs."""
 
-    Attributes
-    ----------
-    classes, draws
-        Numbers of classes, and draws of each.
-    dims
-        Numbers of dimensions tried for “best”, besides k - 1.
-    exact
-        Up to so many documents LPP works in the whole space, beyond in so many directions.
-    steps
-        Of NMF at most.
-    figure_classes, figure_draws, neighbours
-        For figure 2.
-    """
-
-    classes: tuple[int, ...]
+    classes: tuple[int, ...]  # classes, draws: numbers of classes, and draws of each
     draws: int
-    dims: tuple[int, ...]
+    dims: tuple[int, ...]  # numbers of dimensions tried for “best”, besides k - 1
+    # up to so many documents LPP works in the whole space, beyond in so many directions
     exact: tuple[int, int]
-    steps: int
-    figure_classes: tuple[int, ...]
+    steps: int  # of NMF at most
+    figure_classes: tuple[int, ...]  # figure_classes, figure_draws, neighbours: for figure 2
     figure_draws: int
     neighbours: tuple[int, ...]
 

@@ -26,24 +26,15 @@ EXACT_UP_TO = "exact_up_to"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of the registry (or the terms themselves) and its settings.
+    """A method of the registry (or the terms themselves) and its settings."""
 
-    Attributes
-    ----------
-    name
-        In the registry, or "terms".
-    arguments
-        Of the estimator, besides the number of dimensions, which follows from the classes unless
-        it is here. Two are not its own: `sparsity`, the share of zeros in a dimension, becomes a
-        number of terms, and `exact_up_to` = (documents, directions) limits the space that an
-        exact eigenproblem is solved in where there are more documents.
-    init
-        How k-means draws its centres.
-    """
-
-    name: str
+    name: str  # in the registry, or "terms"
+    # of the estimator, besides the number of dimensions, which follows from the classes unless it
+    # is here. Two are not its own: `sparsity`, the share of zeros in a dimension, becomes a
+    # number of terms, and `exact_up_to` = (documents, directions) limits the space that an exact
+    # eigenproblem is solved in where there are more documents.
     arguments: tuple[tuple[str, Any], ...] = ()
-    init: str = "k-means++"
+    init: str = "k-means++"  # how k-means draws its centres
 
     @classmethod
     def of(cls, name: str, *, init: str = "k-means++", **arguments: Any) -> Self:

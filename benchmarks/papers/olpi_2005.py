@@ -30,24 +30,12 @@ METHODS = {"OLPI": "olpi", "LPI": "lpi", "LSI": "lsi"}
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of the protocol a form runs.
+    """How much of the protocol a form runs."""
 
-    Attributes
-    ----------
-    subsets
-        Documents with one term.
-    rates
-        Shares of all dimensions, in per mille.
-    directions
-        How many eigenvalues figure 1 shows.
-    classes, draws, dims
-        For figure 4.
-    """
-
-    subsets: int
-    rates: tuple[int, ...]
-    directions: int
-    classes: tuple[int, ...]
+    subsets: int  # documents with one term
+    rates: tuple[int, ...]  # shares of all dimensions, in per mille
+    directions: int  # how many eigenvalues figure 1 shows
+    classes: tuple[int, ...]  # classes, draws, dims: for figure 4
     draws: int
     dims: tuple[int, ...]
 

@@ -34,21 +34,11 @@ LSI_DIMS = (2, 3, 4, 5, 6, 8, 10, 14, 20)
 
 
 class Reading(NamedTuple):
-    """A way to read the text: what is measured, and which of it counts.
+    """A way to read the text: what is measured, and which of it counts."""
 
-    Attributes
-    ----------
-    options
-        Of `readings.measure_starts`.
-    starts
-        How many of the starts are looked at.
-    by
-        What the best start has most of; "" is the mean over all.
-    """
-
-    options: tuple[Any, ...]
-    starts: int
-    by: str = "objective"
+    options: tuple[Any, ...]  # of `readings.measure_starts`
+    starts: int  # how many of the starts are looked at
+    by: str = "objective"  # what the best start has most of; "" is the mean over all
 
 
 _HERE = (UNIT, "k-means++", EUCLIDEAN, 20)

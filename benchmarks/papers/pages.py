@@ -64,8 +64,8 @@ def page_text(paper: Paper, sections: dict[str, str]) -> str:
     """Return the page of a paper, its tables in order."""
     how = (
         "Written by `make papers`. Every cell of a comparison is *paper / measured ± standard "
-        "deviation (draws) / difference*; – stands for what is not there. In the row of averages "
-        "± is the standard error of the average, and the draws are those of the row with fewest."
+        "deviation (draws) / difference*; – marks a missing value. In the row of averages, ± is "
+        "the standard error of the average, and the number of draws is the smallest of all rows."
     )
     parts = [f"# {paper.title}", paper.source, how, paper.protocol.strip()]
     parts += [
@@ -87,7 +87,7 @@ def section(table: PaperTable, form: str, found: Findings) -> str:
         *(f"![{figure.title}]({figure.name}.svg)" for figure in found.figures),
     ]
     if table.reasons:
-        parts += ["**Where it differs, and why.**", table.reasons]
+        parts += ["**Differences and their causes.**", table.reasons]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n\n"
 
 

@@ -16,18 +16,10 @@ _HEADING = re.compile(r"^## (\S+)\n", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """The words of one page.
+    """The words of one page."""
 
-    Attributes
-    ----------
-    protocol
-        How things are measured, as Markdown.
-    reasons
-        Why numbers differ from the paper's, as far as is known, by table.
-    """
-
-    protocol: str
-    reasons: Mapping[str, str]
+    protocol: str  # how things are measured, as Markdown
+    reasons: Mapping[str, str]  # why numbers differ from the paper's, as far as is known, by table
 
     @classmethod
     def read(cls, paper: str) -> Self:

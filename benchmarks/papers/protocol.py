@@ -29,27 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One measurement, told from others by all that it depends on.
+    """One measurement, told from others by all that it depends on."""
 
-    Attributes
-    ----------
-    measure
-        Of `measures.MEASURES`.
-    data
-        Of `datasets.DATASETS`.
-    method
-        With its settings.
-    subset
-        The classes that were drawn, or what else picks out documents; () is all.
-    options
-        Of the measure.
-    """
-
-    measure: str
-    data: str
-    method: Method
+    measure: str  # of `measures.MEASURES`
+    data: str  # of `datasets.DATASETS`
+    method: Method  # with its settings
+    # the classes that were drawn, or what else picks out documents; () is all
     subset: tuple[Any, ...] = ()
-    options: tuple[Any, ...] = ()
+    options: tuple[Any, ...] = ()  # of the measure
 
     def __str__(self) -> str:
         return f"{self.measure} {self.data} {self.method} {self.subset} {self.options}"
@@ -66,21 +53,12 @@ def drawn(data: str, n_classes: int, draws: int) -> tuple[tuple[str, ...], ...]:
 
 
 class Extent(NamedTuple):
-    """How much of what is wanted is measured now.
+    """How much of what is wanted is measured now."""
 
-    Attributes
-    ----------
-    jobs
-        Processes; 0 measures nothing.
-    methods
-        Of which parts are measured, by name or as "name setting=value …"; () of all.
-    until
-        On the clock of `time.monotonic`: no part begins after it.
-    """
-
-    jobs: int = 1
+    jobs: int = 1  # processes; 0 measures nothing
+    # of which parts are measured, by name or as "name setting=value …"; () of all
     methods: Sequence[str] = ()
-    until: float = inf
+    until: float = inf  # on the clock of `time.monotonic`: no part begins after it
 
 
 def run(

@@ -24,21 +24,12 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One table of a paper.
+    """One table of a paper."""
 
-    Attributes
-    ----------
-    corner
-        The name of the first column.
-    rows, columns
-        Their names, in the order of the paper.
-    cells
-        What is printed; a cell that the paper leaves out is not here.
-    """
-
-    corner: str
-    rows: tuple[str, ...]
+    corner: str  # the name of the first column
+    rows: tuple[str, ...]  # rows, columns: their names, in the order of the paper
     columns: tuple[str, ...]
+    # what is printed; a cell that the paper leaves out is not here
     cells: Mapping[tuple[str, str], Value]
 
     @classmethod

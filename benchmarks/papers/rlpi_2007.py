@@ -29,24 +29,12 @@ PRINTED = ("Baseline", "LSI", "PLSI", "LPI", "RLPI", "NMF-NCW")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of the protocol a form runs.
+    """How much of the protocol a form runs."""
 
-    Attributes
-    ----------
-    draws
-        Of classes.
-    lpi_draws
-        Of classes, for LPI.
-    steps
-        Of PLSI and NMF at most.
-    splits
-        Random splits of each share.
-    """
-
-    draws: int
-    lpi_draws: int
-    steps: int
-    splits: int
+    draws: int  # of classes
+    lpi_draws: int  # of classes, for LPI
+    steps: int  # of PLSI and NMF at most
+    splits: int  # random splits of each share
 
 
 BOUNDS = {

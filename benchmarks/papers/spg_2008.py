@@ -34,22 +34,12 @@ FIGURE_CLASSES = 5
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of the protocol a form runs.
+    """How much of the protocol a form runs."""
 
-    Attributes
-    ----------
-    draws
-        Of classes, in the tables and in the figures.
-    steps
-        Of NMF at most.
-    cardinalities
-        Terms in a dimension, for the figures.
-    """
-
-    draws: int
+    draws: int  # of classes, in the tables and in the figures
     figure_draws: int
-    steps: int
-    cardinalities: tuple[int, ...]
+    steps: int  # of NMF at most
+    cardinalities: tuple[int, ...]  # terms in a dimension, for the figures
 
 
 BOUNDS = {

@@ -21,27 +21,13 @@ FORMS = ("short", "full")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What one run says of one table.
+    """What one run says of one table."""
 
-    Attributes
-    ----------
-    extent
-        How much of the paper's protocol this form runs.
-    comparisons
-        Values compared.
-    tables
-        What the paper has no number for, or only a curve.
-    figures
-        Curves.
-    measured
-        How many measurements it rests on, of those that the form takes.
-    """
-
-    extent: str
-    comparisons: tuple[Comparison, ...] = ()
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    measured: int = 0
+    extent: str  # how much of the paper's protocol this form runs
+    comparisons: tuple[Comparison, ...] = ()  # values compared
+    tables: tuple[Table, ...] = ()  # what the paper has no number for, or only a curve
+    figures: tuple[Figure, ...] = ()  # curves
+    measured: int = 0  # how many measurements it rests on, of those that the form takes
 
     def with_left(self, left: int, parts: int) -> Findings:
         """Say how much was not measured yet; each cell says its own count of draws."""
@@ -49,54 +35,28 @@ class Findings:
             return replace(self, measured=parts)
         said = (
             f"{self.extent} **Not complete**: {parts - left:,} of {parts:,} measurements were "
-            "made, the first draws of everything; the count of draws stands beside each value."
+            "made, the first draws of each; every value shows its number of draws."
         )
         return replace(self, extent=said, measured=parts - left)
 
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table (or figures) of a paper.
+    """A table (or figures) of a paper."""
 
-    Attributes
-    ----------
-    name
-        By which it is asked for.
-    title
-        Of the paper.
-    parts
-        What is to be measured, in a form: "short" or "full".
-    findings
-        What the measurements come to.
-    reasons
-        Why numbers differ from the paper's, as far as is known, as Markdown.
-    """
-
-    name: str
-    title: str
-    parts: Parts
-    findings: Found
-    reasons: str = ""
+    name: str  # by which it is asked for
+    title: str  # of the paper
+    parts: Parts  # what is to be measured, in a form: "short" or "full"
+    findings: Found  # what the measurements come to
+    reasons: str = ""  # why numbers differ from the paper's, as far as is known, as Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper.
+    """A paper."""
 
-    Attributes
-    ----------
-    name
-        Of its page.
-    title, source
-        Of the paper.
-    protocol
-        The settings, as Markdown.
-    tables
-        In the order of the paper.
-    """
-
-    name: str
-    title: str
+    name: str  # of its page
+    title: str  # title, source: of the paper
     source: str
-    protocol: str
-    tables: tuple[PaperTable, ...]
+    protocol: str  # the settings, as Markdown
+    tables: tuple[PaperTable, ...]  # in the order of the paper
