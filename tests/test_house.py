@@ -15,9 +15,9 @@ PACKAGE = Path(__file__).parent.parent / "lpisearch"
 SHORTEST, LONGEST, LONELY = 110, 600, 150  # lines of a module, of one with a single importer
 # What only gets better: lower a bound as soon as the tree is below it.
 FILES = 230
-LINES = 54_400
+LINES = 53_700
 IMPORT_SHARE = 11.2  # per cent of the lines of code
-VAGUE_NAMES = 36
+VAGUE_NAMES = 18
 
 # Modules that may be short or long, or have one importer, or share their name, and why.
 SIZES = {
