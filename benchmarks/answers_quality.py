@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from benchmarks import arguments
-from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
+from benchmarks.retrieval import DATA, ENGLISH, average_precision, judged_of, questions_of
 from lpisearch.index.build import build_index
 from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.ingest.ingestion import run_ingest
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
     def precision(self) -> float:
         """Return the mean average precision, in points."""
-        return 100 * fmean(map(_average_precision, self.scores, self.relevant))
+        return 100 * fmean(map(average_precision, self.scores, self.relevant))
 
     def first_ten(self, other: Asked) -> float:
         """Return the share of the first ten that stay."""
@@ -119,14 +119,6 @@ def _best_alone() -> Iterator[None]:
 def _best(scores: NDArray[np.float32]) -> list[int]:
     best: list[int] = np.argsort(-scores, kind="stable")[:TEN].tolist()
     return best
-
-
-def _average_precision(scores: NDArray[np.float32], relevant: NDArray[np.int64]) -> float:
-    if not len(relevant):
-        return 0.0
-    ranks = np.sort(len(scores) - np.searchsorted(np.sort(scores), scores[relevant], "right") + 1)
-    found = np.arange(1, len(ranks) + 1)
-    return float(np.mean(found / np.maximum(ranks, found)))
 
 
 if __name__ == "__main__":

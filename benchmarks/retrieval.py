@@ -119,7 +119,7 @@ def _variants(library: Path, name: str) -> list[float]:
 
     def precision(by: str) -> float:
         scored = Engine(index).batch(questions, by)
-        return fmean(map(_average_precision, scored, relevant))
+        return fmean(map(average_precision, scored, relevant))
 
     lexical = precision("lexical")
     found = []
@@ -146,14 +146,13 @@ def _constants(bound: float, terms: float, feedback: float) -> Iterator[None]:
         fusion.SUBSPACE_BOUND, fusion.HALF_SURE_TERMS, fusion.FEEDBACK_WEIGHT = IN_USE
 
 
-def _average_precision(scores: NDArray[np.float32], relevant: NDArray[np.int64]) -> float:
+def average_precision(scores: NDArray[np.float32], relevant: NDArray[np.int64]) -> float:
+    """Return average precision, with ties at their worst rank."""
     if not len(relevant):
         return 0.0
-    own = scores[relevant]
-    ranks = np.sort(len(scores) - np.searchsorted(np.sort(scores), own, "right") + 1)
-    return float(
-        np.mean(np.arange(1, len(own) + 1) / np.maximum(ranks, np.arange(1, len(own) + 1)))
-    )
+    ranks = np.sort(len(scores) - np.searchsorted(np.sort(scores), scores[relevant], "right") + 1)
+    numbers = np.arange(1, len(ranks) + 1)
+    return float(np.mean(numbers / np.maximum(ranks, numbers)))
 
 
 def _mixed(folder: Path) -> None:
