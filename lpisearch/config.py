@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, BadPreference, LpiSearchError, PreferencesUnwritable
 from lpisearch.files import whole_file
-from lpisearch.location import FILE_BESIDE, Address, parse_location
+from lpisearch.location import FILE_BESIDE, Address, Location, parse_location
 from lpisearch.messages import nearest, system_reason
 from lpisearch.model.fields import fields_of
 from lpisearch.options import IndexOptions, IngestOptions, SearchOptions
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tomlkit import TOMLDocument
-
-    from lpisearch.location import Location
 
 
 _OWN_FILE = "config.toml"

@@ -16,13 +16,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from lpisearch.errors import FileInTheWay, ReportUnwritable
-from lpisearch.location import Address
+from lpisearch.location import Address, Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-    from lpisearch.location import Location
 
 
 FOR_ME_ALONE = 0o600

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from lpisearch.errors import DocumentNotFound, SubspaceError
-from lpisearch.location import parse_location
+from lpisearch.location import Address, Location, parse_location
 from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import (
     ClassifyOptions,
@@ -26,14 +26,12 @@ from lpisearch.options import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.page import check_folder as check_folder  # noqa: PLC0414 (re-exported)
     from lpisearch.evaluation.page import write_report as write_report  # noqa: PLC0414 (re-exported)
-    from lpisearch.location import Address, Location
     from lpisearch.model.answers import (
         Answer,
         Classification,

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 import lpisearch
 

@@ -12,10 +12,10 @@ from typing import IO, TYPE_CHECKING, Any
 from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
 from lpisearch.index.status import index_summaries
-from lpisearch.location import is_own_path
+from lpisearch.location import Location, is_own_path
 from lpisearch.messages import nearest
 from lpisearch.model.codec import json_text, to_json
-from lpisearch.model.documents import Filter
+from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import ENTRY_SORTS
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.metadata import TOKENISER
@@ -23,8 +23,6 @@ from lpisearch.storage.metadata import TOKENISER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lpisearch.location import Location
-    from lpisearch.model.documents import Document, Entry
     from lpisearch.search.session import Session
 
 

@@ -21,9 +21,9 @@ from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.ingestion import AUTO, library_tokeniser
 from lpisearch.ingest.names import FileNames, LabelRules
 from lpisearch.ingest.recorder import relative_path
-from lpisearch.location import is_own_path
+from lpisearch.location import Location, is_own_path
 from lpisearch.messages import Message, call
-from lpisearch.model.documents import DocumentWrite, Finding, Problem
+from lpisearch.model.documents import DamagedDocument, Document, DocumentWrite, Finding, Problem
 from lpisearch.options import ReadOptions
 from lpisearch.readers.registry import READERS
 from lpisearch.storage import open_store, writer_lock
@@ -36,8 +36,6 @@ from lpisearch.text.tokeniser import Tokeniser, document_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.location import Location
-    from lpisearch.model.documents import DamagedDocument, Document
     from lpisearch.storage.store import ReadTransaction, Transaction
 
 

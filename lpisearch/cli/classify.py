@@ -11,13 +11,12 @@ from lpisearch.cli.output import Json, note, print_json, print_table, say
 from lpisearch.cli.progress import cell_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
-from lpisearch.model.documents import Filter
+from lpisearch.model.documents import Filter, PredictionReport
 from lpisearch.options import ClassifyOptions
 
 if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.model.answers import Classification
-    from lpisearch.model.documents import PredictionReport
 
 
 _LIBRARY = "Documents in the library"  # heading of the help

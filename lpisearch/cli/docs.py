@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -25,11 +25,7 @@ from lpisearch.cli.output import (
 )
 from lpisearch.cli.progress import stage_line
 from lpisearch.messages import Message, call, counted
-from lpisearch.model.documents import Filter
-
-if TYPE_CHECKING:
-    from lpisearch.model.documents import Document, Entry
-
+from lpisearch.model.documents import Document, Entry, Filter
 
 app = typer.Typer(
     cls=VerbGroup,

@@ -52,7 +52,7 @@ from lpisearch.evaluation.splits import (
     split_notes,
 )
 from lpisearch.messages import Message, Option, have, quoted
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.numeric.rows import divided_by_lengths
 from lpisearch.numeric.threads import one_blas_thread
 from lpisearch.text.vocabulary import VocabularyLimits
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.evaluation.representations import Represented
     from lpisearch.evaluation.splits import Split
-    from lpisearch.model.reports import Cell, Report
     from lpisearch.options import CategoriesOptions, EvaluateOptions
 
     Names = NDArray[np.str_]

@@ -23,7 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.collection import single_labelled
+from lpisearch.evaluation.collection import Collection, EvaluationInput, single_labelled
 from lpisearch.evaluation.figures import as_report, compared, curves, mean_and_spread
 from lpisearch.evaluation.label_measures import Labelling, as_list, as_matrix
 from lpisearch.evaluation.representations import (
@@ -36,7 +36,7 @@ from lpisearch.evaluation.representations import (
 )
 from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.methods.base import check_count
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.numeric.kmeans import normalised_information
 from lpisearch.numeric.threads import one_thread_if_small
 
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.cache import Cells
-    from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.evaluation.label_measures import Labels
-    from lpisearch.model.reports import Cell, Report
     from lpisearch.options import ClusterOptions, EvaluateOptions
 
     Whole = NDArray[np.integer[Any]]

@@ -17,7 +17,7 @@ from lpisearch.messages import Message, are, call, have, quoted
 from lpisearch.model.documents import Filter
 from lpisearch.readers.matrices import read_matrix
 from lpisearch.storage.integrity import fingerprint
-from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.vocabulary import VocabularyLimits
 from lpisearch.text.weighting import DEFAULT_WEIGHTING
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.options import EvaluateOptions
     from lpisearch.search.session import Session
-    from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
 
     Rows = NDArray[np.integer[Any]]

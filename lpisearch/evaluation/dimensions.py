@@ -28,8 +28,8 @@ from lpisearch.index.directory import entry_named
 from lpisearch.messages import Message, call
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.model.answers import Dimension, DimensionDocument, DimensionReport, DimensionWord
-from lpisearch.model.reports import Figure, Series, Table
-from lpisearch.options import IndexOptions
+from lpisearch.model.reports import Cell, Figure, Report, Series, Table
+from lpisearch.options import DimensionOptions, EvaluateOptions, IndexOptions
 from lpisearch.search.passages import written_forms
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.cache import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.model.reports import Cell, Report
-    from lpisearch.options import DimensionOptions, EvaluateOptions
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
 

@@ -20,7 +20,7 @@ from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.evaluation.sweep import evaluate_sweep
 from lpisearch.index.pipeline import library_versions
 from lpisearch.messages import Message
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.options import (
     CategoriesOptions,
     ClusterOptions,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lpisearch.evaluation.cache import OnCell
-    from lpisearch.model.reports import Cell, Report
     from lpisearch.options import Setting
     from lpisearch.search.session import Session
 

@@ -8,14 +8,13 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.index.pipeline import library_versions
-from lpisearch.model.reports import Figure, Report, Series
+from lpisearch.model.reports import Cell, Figure, Report, Series, Table
 from lpisearch.options import ClusterOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.evaluation.collection import Collection
-    from lpisearch.model.reports import Cell, Table
 
     Rows = Sequence[Mapping[str, Cell]]
     _Point = tuple[float, Mapping[str, Cell], str]

@@ -9,7 +9,7 @@ ties by id, both descending; the order within a run does not matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -24,19 +24,16 @@ from lpisearch.evaluation.representations import TERMS, check_options, chosen_me
 from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.messages import Message, Option, are, call, counted, quoted, some
 from lpisearch.methods.parameters import typed
-from lpisearch.model.reports import Table, named
+from lpisearch.model.reports import Cell, Report, Table, named
 from lpisearch.options import RANKING_MODES, IndexOptions, SearchOptions
 from lpisearch.readers.judgements import Judgements, read_judgements, read_queries
 from lpisearch.search.batch import answer_batch
 from lpisearch.search.engine import Engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from lpisearch.evaluation.cache import Cells
-    from lpisearch.model.reports import Cell, Report
     from lpisearch.options import EvaluateOptions, RetrievalOptions
     from lpisearch.search.session import Session
 

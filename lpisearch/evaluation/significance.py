@@ -7,7 +7,7 @@ that picking the best row afterwards does not bias its p-values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
@@ -18,14 +18,10 @@ from scipy import stats
 
 from lpisearch.messages import counted, quoted
 from lpisearch.methods.base import check_count, generator
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
-
-    from lpisearch.model.reports import Cell
 
     Floats = NDArray[np.floating[Any]]
     Row = Mapping[str, Cell]

@@ -36,7 +36,7 @@ from lpisearch.graphs.neighbours import map_cosines
 from lpisearch.messages import Message, call, counted, some
 from lpisearch.methods.base import check_count, generator
 from lpisearch.methods.catalogue import CATALOGUE
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.numeric.rows import row_lengths
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from lpisearch.evaluation.collection import Collection, EvaluationInput, StoredVectors
     from lpisearch.evaluation.label_measures import Labels
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.model.reports import Cell, Report
     from lpisearch.options import EvaluateOptions, SimilarityOptions
 
     Whole = NDArray[np.integer[Any]]

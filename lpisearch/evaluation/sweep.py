@@ -10,7 +10,7 @@ from lpisearch.errors import BadOption
 from lpisearch.evaluation.categorisation import MEASURES as CATEGORY_MEASURES
 from lpisearch.evaluation.categorisation import SHARE, evaluate_classify
 from lpisearch.evaluation.clustering import evaluate_cluster
-from lpisearch.evaluation.collection import EvaluationInput
+from lpisearch.evaluation.collection import Collection, EvaluationInput
 from lpisearch.evaluation.figures import as_report, compared_by, curves
 from lpisearch.evaluation.representations import (
     PAPERS,
@@ -24,14 +24,12 @@ from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.index.projection import check_settings
 from lpisearch.messages import Message, Option, nearest
 from lpisearch.methods.parameters import settable_by_any
-from lpisearch.model.reports import Table
+from lpisearch.model.reports import Cell, Figure, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.evaluation.cache import Cells
-    from lpisearch.evaluation.collection import Collection
-    from lpisearch.model.reports import Cell, Figure, Report
     from lpisearch.options import EvaluateOptions, Setting, SweepOptions
     from lpisearch.search.session import Session
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,6 @@ from lpisearch.numeric.threads import map_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
 
     from numpy.typing import NDArray
 

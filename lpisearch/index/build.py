@@ -16,12 +16,12 @@ from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_f
 from lpisearch.index.directory import IndexLocation, choose_location, entry_named
 from lpisearch.index.inversion import HASH_BYTES
 from lpisearch.index.partitions import Partitions
-from lpisearch.index.pipeline import Corpus, fit_subspace, library_versions
+from lpisearch.index.pipeline import Corpus, FittedSubspace, fit_subspace, library_versions
 from lpisearch.index.plan import check_parallelism, parallel, plan_index
 from lpisearch.index.projection import Samples, with_typed_settings
 from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index
 from lpisearch.messages import quoted
-from lpisearch.model.reports import BuiltIndex, IndexReport
+from lpisearch.model.reports import BuiltIndex, IndexPlan, IndexReport
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.index.checkpoint import StepOutput, Workspace
-    from lpisearch.index.pipeline import FittedSubspace
     from lpisearch.location import Location
     from lpisearch.model.documents import TokenShard
-    from lpisearch.model.reports import IndexPlan
     from lpisearch.options import IndexOptions, IndexSpec
     from lpisearch.storage.store import ReadTransaction, Store
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,7 +23,7 @@ from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, Nothing
 from lpisearch.files import create, folder_mode, whole_file
 from lpisearch.index.format import file_digest
 from lpisearch.numeric.executor import TransferStats, transfer_stats
-from lpisearch.numeric.row_blocks import ArrayTarget, StackedBlocks
+from lpisearch.numeric.row_blocks import ArrayTarget, RowBlocks, RowTarget, StackedBlocks
 from lpisearch.numeric.row_files import (
     FileTarget,
     PartitionedRows,
@@ -35,13 +35,10 @@ from lpisearch.numeric.row_files import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
-
-    from lpisearch.numeric.row_blocks import RowBlocks, RowTarget
 
     Array = NDArray[Any]
     Stage = Callable[[str], AbstractContextManager[None]]

@@ -22,13 +22,12 @@ from lpisearch.errors import (
     SubspaceError,
 )
 from lpisearch.files import FOR_ME_ALONE, create, folder_mode, mode_of, sync_folder
-from lpisearch.location import Address, index_folder
+from lpisearch.location import Address, Location, index_folder
 from lpisearch.options import IndexSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from lpisearch.location import Location
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import NothingToIndex
-from lpisearch.index.checkpoint import StepResult
+from lpisearch.index.checkpoint import StepOutput, StepResult
 from lpisearch.index.postings import (
     MOST,
     NO_COLUMN,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.checkpoint import StepOutput
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import Part, RowBlocks, RowTarget
     from lpisearch.text.boilerplate import EdgeCounts, Edges

@@ -17,7 +17,7 @@ from lpisearch.classifiers.trainer import LIMITS
 from lpisearch.errors import NothingToIndex
 from lpisearch.index.checkpoint import MemoryWorkspace, StepResult
 from lpisearch.index.inversion import Counted, count_tokens, invert
-from lpisearch.index.partitions import count_partitions
+from lpisearch.index.partitions import Partitions, count_partitions
 from lpisearch.index.projection import Samples, Supervision, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
 from lpisearch.index.subspace import vector_arrays
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.index.checkpoint import FileStepOutput, Stages, StepOutput, Workspace
-    from lpisearch.index.partitions import Partitions
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import RowBlocks, RowTarget
     from lpisearch.options import IndexSpec

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lpisearch.classifiers.trainer import LIMITS
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.index.projection import DRAWN_A_LEADER, MOST_LEADERS, Samples, check_options
-from lpisearch.location import Address
+from lpisearch.location import Address, Location
 from lpisearch.messages import Message, Option, call
 from lpisearch.methods.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.model.documents import Filter
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.index.directory import IndexLocation
-    from lpisearch.location import Location
     from lpisearch.options import IndexOptions, IndexSpec
 
 

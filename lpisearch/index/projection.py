@@ -24,7 +24,7 @@ from lpisearch.graphs.neighbours import near_duplicate_groups
 from lpisearch.messages import Message, Option, call, nearest
 from lpisearch.methods.catalogue import CATALOGUE
 from lpisearch.methods.parameters import OPTIONS, MethodOptions, make_method, settable_by_any, typed
-from lpisearch.numeric.row_blocks import gather, whole
+from lpisearch.numeric.row_blocks import RowBlocks, gather, whole
 from lpisearch.numeric.threads import one_thread_if_small
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from lpisearch.index.checkpoint import Stages
     from lpisearch.methods.base import DocumentTransformer
     from lpisearch.model.reports import IndexPlan
-    from lpisearch.numeric.row_blocks import RowBlocks
     from lpisearch.options import IndexSpec, Setting
 
     Spec = TypeVar("Spec", bound=IndexSpec)

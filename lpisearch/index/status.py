@@ -10,7 +10,7 @@ from lpisearch.index.directory import IndexLocation
 from lpisearch.messages import Message, call
 from lpisearch.model.documents import Finding
 from lpisearch.options import IndexSpec
-from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.format import Manifest
     from lpisearch.location import Location
-    from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
 
 

@@ -20,14 +20,14 @@ import numpy as np
 
 from lpisearch.errors import IndexOutdated, IndexUnreadable, SubspaceError
 from lpisearch.index import format as index_format
-from lpisearch.index.format import PLACEMENT
+from lpisearch.index.format import PLACEMENT, Manifest
 from lpisearch.index.fusion import Moments
 from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, Postings
 from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
-from lpisearch.text.spans import LONG_DOCUMENT
+from lpisearch.text.spans import LONG_DOCUMENT, Span
 from lpisearch.text.vocabulary import Vocabulary
 from lpisearch.text.weighting import Weighting
 
@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lpisearch.index.directory import IndexLocation
-    from lpisearch.index.format import Manifest
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
-    from lpisearch.text.spans import Span
     from lpisearch.text.tokeniser import Tokeniser
 
 

@@ -19,7 +19,7 @@ from lpisearch.index.directory import IndexLocation
 from lpisearch.index.postings import NO_COLUMN, Postings
 from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
 from lpisearch.messages import Message
-from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Location
-    from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.vocabulary import Vocabulary
 

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from lpisearch.errors import LpiSearchError, NothingThere
 from lpisearch.ingest.ignore import Exclusion, OwnFiles
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import Trouble
+from lpisearch.model.documents import Source, Trouble
 from lpisearch.options import FindOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from lpisearch.model.documents import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import Problem
+from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import (
     IN_PROCESS_BYTES,
     SILENT_SECONDS,
@@ -30,10 +30,7 @@ from lpisearch.readers.registry import reader_for
 from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from lpisearch.ingest.discovery import DiscoveredFile
-    from lpisearch.model.documents import Document
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store

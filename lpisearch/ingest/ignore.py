@@ -18,14 +18,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from lpisearch.location import Address, own_paths, real_path
+from lpisearch.location import Address, Location, own_paths, real_path
 from lpisearch.options import MEBIBYTE, FindOptions
 from lpisearch.storage import OWN_HEAD_BYTES, is_own_content
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-
-    from lpisearch.location import Location
 
 
 GIT, OWN = ".gitignore", ".lpisearchignore"

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.index.update import add_documents
-from lpisearch.ingest.discovery import Discovery
-from lpisearch.ingest.extraction import InProgressFiles, extract
+from lpisearch.ingest.discovery import DiscoveredFile, Discovery
+from lpisearch.ingest.extraction import Extracted, InProgressFiles, extract
 from lpisearch.ingest.ignore import OwnFiles
 from lpisearch.ingest.inputs import spooled_input
 from lpisearch.ingest.names import LabelRules, label_file
 from lpisearch.ingest.recorder import Recorder, root_of
 from lpisearch.messages import Message, Option, call
-from lpisearch.model.documents import Problem, Progress, Trouble
+from lpisearch.model.documents import Document, IngestReport, Problem, Progress, Trouble
 from lpisearch.readers.pdf import is_installed
 from lpisearch.readers.registry import reader_named
 from lpisearch.readers.streams import EMPTY
@@ -34,10 +34,7 @@ from lpisearch.text.tokeniser import Tokeniser, document_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lpisearch.ingest.discovery import DiscoveredFile
-    from lpisearch.ingest.extraction import Extracted
     from lpisearch.location import Location
-    from lpisearch.model.documents import Document, IngestReport
     from lpisearch.options import IngestOptions
     from lpisearch.storage.store import Transaction
 

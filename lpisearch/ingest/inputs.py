@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import DocumentNotFound, LibraryUnwritable, NothingThere, ReaderError
 from lpisearch.ingest.discovery import DiscoveredFile, Discovery, expand
-from lpisearch.ingest.extraction import extract
+from lpisearch.ingest.extraction import Extracted, extract
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
@@ -22,8 +22,6 @@ from lpisearch.readers.streams import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from lpisearch.ingest.extraction import Extracted
 
 
 STDIN = "-"

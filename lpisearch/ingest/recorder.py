@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lpisearch import VERSION
-from lpisearch.ingest.names import FileNames
+from lpisearch.ingest.names import FileNames, LabelRules
 from lpisearch.model.documents import (
     UNFINISHED,
     DocumentRow,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.ingest.ingestion import Tokenising
-    from lpisearch.ingest.names import LabelRules
     from lpisearch.model.documents import Document
     from lpisearch.options import IngestOptions
     from lpisearch.storage.store import Store, Transaction

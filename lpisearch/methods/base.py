@@ -29,7 +29,7 @@ from lpisearch.graphs.base import (
     GraphOptions,
 )
 from lpisearch.graphs.supervision import memberships
-from lpisearch.methods.catalogue import EIGENVALUE_POWER
+from lpisearch.methods.catalogue import EIGENVALUE_POWER, Method
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import SparseRows, each_term_once, unit_rows
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats, Matrix
-    from lpisearch.methods.catalogue import Method
 
 
 # The largest number to this power, and its inverse, bound the largest weight of the documents.

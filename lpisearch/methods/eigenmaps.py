@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.graphs.base import GRAPHS
+from lpisearch.graphs.base import GRAPHS, Graph
 from lpisearch.methods.base import Embedding, generator, with_fixed_signs
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.placement import SAME, InvertedRows
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
-    from lpisearch.graphs.base import Graph
 
 
 @dataclass(eq=False, repr=False)

@@ -8,7 +8,7 @@ With a mean m, X - 1 mᵀ is decomposed without storing it: a sparse X stays spa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -21,7 +21,6 @@ from lpisearch.numeric.threads import THREADS, map_threads, one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
 
     from lpisearch.graphs.affinity import Affinity, Floats, Matrix
 

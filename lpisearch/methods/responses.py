@@ -7,7 +7,7 @@ is 1, and isolated documents have 0. Methods differ in how they find a map X A â
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -25,7 +25,6 @@ from lpisearch.numeric.rows import row_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeAlias
 
     from scipy.sparse import csr_array
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,15 +19,12 @@ from typing import get_type_hints as typing_hints
 
 from lpisearch.messages import escaped_json
 from lpisearch.model import answers, documents, reports
-from lpisearch.model.reports import plain
+from lpisearch.model.reports import Report, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lpisearch.location import Location
     from lpisearch.model.answers import Run
     from lpisearch.model.documents import Finding, IngestReport
-    from lpisearch.model.reports import Report
 
 T = TypeVar("T")
 LARGEST = 2**53 - 1

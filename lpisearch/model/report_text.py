@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from lpisearch.messages import printable
 from lpisearch.model.codec import json_text, to_json
-from lpisearch.model.reports import plain
+from lpisearch.model.reports import Cell, Figure, Report, Series, Table, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from lpisearch.model.reports import Cell, Figure, Report, Series, Table
 
 
 SPREAD = "_sd"

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import add
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from lpisearch.errors import ReaderError
@@ -24,7 +24,6 @@ from lpisearch.readers.streams import over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 
 HEAD_BYTES = 8192

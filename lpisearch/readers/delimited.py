@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option, counted
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
 from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 def read(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, join_sections
-from lpisearch.readers.html import page_of
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.base import Reader, SourceFile, join_sections
+from lpisearch.readers.html import Page, page_of
 from lpisearch.readers.streams import NO_TEXT, Archive
 from lpisearch.readers.xml import attribute, iso_date, local_name, parse_xml, stated, texts_by_name
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Iterator
 
-    from lpisearch.model.documents import Section
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
-    from lpisearch.readers.html import Page
 
 
 MEDIA_TYPE = "application/epub+zip"

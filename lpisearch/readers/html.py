@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
-from lpisearch.readers.base import Reader, line_sections
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.base import Reader, SourceFile, line_sections
 from lpisearch.readers.encoding import Decoded, decode, decode_text
 from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-    from lpisearch.model.documents import Problem, Section
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 MEDIA_TYPE = "text/html"

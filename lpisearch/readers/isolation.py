@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from math import inf
@@ -22,18 +22,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 from lpisearch.errors import ReaderError
 from lpisearch.messages import from_plain
-from lpisearch.options import MEBIBYTE
+from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
-from lpisearch.readers.worker import receive
+from lpisearch.readers.worker import Frame, receive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
 
     from lpisearch.model.documents import Document, Problem
-    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
-    from lpisearch.readers.worker import Frame
 
 
 MAX_WORKERS = 4

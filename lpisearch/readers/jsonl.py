@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import HEAD_BYTES, Reader
+from lpisearch.readers.base import HEAD_BYTES, Reader, SourceFile
 from lpisearch.readers.encoding import (
     NOT_TEXT,
     decode,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 def read_json_array(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:

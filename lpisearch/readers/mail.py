@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.encoding import clean, decode, decode_text
 from lpisearch.readers.html import page_of
 from lpisearch.readers.records import date_of, document_from_fields, find_roles
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from email.message import Message
 
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 MEDIA_TYPE = "message/rfc822"

@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.readers.base import Reader
-from lpisearch.readers.plaintext import read_marked
+from lpisearch.readers.base import Reader, SourceFile
+from lpisearch.readers.plaintext import Marked, read_marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.model.documents import Document, Problem
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
-    from lpisearch.readers.plaintext import Marked
 
 
 _REQUEST = re.compile(r"[.'][ \t]*([^\s\\]{1,20})(.*)")

@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, line_sections
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.base import Reader, SourceFile, line_sections
 from lpisearch.readers.encoding import decode_text
 from lpisearch.readers.records import FRONT_MATTER, document_from_fields, find_roles
 from lpisearch.readers.streams import NO_TEXT, whole
@@ -26,9 +26,7 @@ from lpisearch.readers.streams import NO_TEXT, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpisearch.model.documents import Section
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 MEDIA_TYPE = "text/markdown"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.base import Reader, join_sections
+from lpisearch.readers.base import Reader, SourceFile, join_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.streams import Archive
 from lpisearch.readers.xml import Properties, TextFlow, attribute, local_name, parse_xml, walk
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from lpisearch.model.documents import Document, Problem
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 # The separator of the pieces of a block, and the text around it in the enclosing block.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, join_sections
+from lpisearch.readers.base import Reader, SourceFile, join_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import open_seekable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 BAD_SHARE = 0.3  # with more unreadable characters the fonts give no usable text

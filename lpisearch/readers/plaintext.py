@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Section
-from lpisearch.readers.base import Reader, line_sections
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.base import Reader, SourceFile, line_sections
 from lpisearch.readers.encoding import decode_text, looks_binary
 from lpisearch.readers.records import date_of, labels_of
 from lpisearch.readers.streams import NO_TEXT, whole
@@ -24,9 +24,7 @@ from lpisearch.readers.streams import NO_TEXT, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.model.documents import Problem
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 LONGEST_TITLE = 120

@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
-from lpisearch.options import MEBIBYTE
-from lpisearch.readers.base import Reader
+from lpisearch.model.documents import Document, Problem
+from lpisearch.options import MEBIBYTE, ReadOptions
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.plaintext import first_line_title
 from lpisearch.readers.streams import NO_TEXT, open_seekable, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from lpisearch.model.documents import Problem
-    from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 _TOKEN = re.compile(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader
+from lpisearch.readers.base import Reader, SourceFile
 from lpisearch.readers.encoding import clean, decode, utf8_chunks
 from lpisearch.readers.records import date_of, named_fields
 from lpisearch.readers.streams import EMPTY, lines, over_limit
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
 
 
 _BEGINNING = re.compile(rb"\s{0,1000}(?:<\?xml[^>]{0,200}>\s{0,100})?<DOC>\s{0,100}<DOCNO>")

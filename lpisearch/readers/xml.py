@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document
-from lpisearch.readers.base import Reader, line_sections
+from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.readers.base import Reader, SourceFile, line_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.records import date_of
-from lpisearch.readers.streams import NO_TEXT, whole
+from lpisearch.readers.streams import NO_TEXT, Archive, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from lpisearch.model.documents import Problem, Section
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import SourceFile
-    from lpisearch.readers.streams import Archive
 
 
 _BETWEEN = "\n\n"

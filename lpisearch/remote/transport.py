@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlencode, urlsplit
 
 from lpisearch import errors
@@ -14,7 +14,6 @@ from lpisearch.errors import BadOption, LpiSearchError, ServerRefused, ServerUnr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
 
 
 _PREFIX = "/api/v1"

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
-from lpisearch.options import RELEVANCE
+from lpisearch.options import RELEVANCE, SearchOptions
 from lpisearch.search.notes import (
     CHANGED,
     about_queries,
@@ -21,7 +21,7 @@ from lpisearch.search.notes import (
     out_of_date,
     why_no_index,
 )
-from lpisearch.search.query import parse_prose
+from lpisearch.search.query import Query, parse_prose
 from lpisearch.search.ranking import (
     allowed_rows,
     alphabet_ranks,
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
     from lpisearch.model.answers import Run
     from lpisearch.numeric.packed_rows import PackedRows
-    from lpisearch.options import SearchOptions
     from lpisearch.search.engine import Engine
-    from lpisearch.search.query import Query
     from lpisearch.search.session import Session
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.store import ReadTransaction

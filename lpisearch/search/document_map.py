@@ -17,14 +17,13 @@ import numpy as np
 from lpisearch.errors import BadOption
 from lpisearch.model.answers import NO_LABEL, NO_TOPIC, DocumentMap
 from lpisearch.model.documents import Filter
-from lpisearch.search.topics import cluster_index, report_topics
+from lpisearch.search.topics import Clusters, cluster_index, report_topics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.options import TopicOptions
     from lpisearch.search.session import Session
-    from lpisearch.search.topics import Clusters
     from lpisearch.storage.store import ReadTransaction
 
     Floats = NDArray[np.floating[Any]]

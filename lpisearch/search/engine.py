@@ -24,7 +24,7 @@ from lpisearch.index.fusion import (
     standard_of,
     vector_certainty,
 )
-from lpisearch.index.postings import NO_TERM, Bm25
+from lpisearch.index.postings import NO_TERM, Bm25, DocumentTerms, WeightedWords
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
 from lpisearch.numeric.threads import map_chunks
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.fusion import Standard
-    from lpisearch.index.postings import DocumentTerms, WeightedWords
     from lpisearch.index.subspace import Passages, SubspaceIndex
 
     Span = tuple[int, int]

@@ -23,7 +23,7 @@ from lpisearch.errors import DocumentNotFound, SubspaceError
 from lpisearch.index.fusion import FEEDBACK_WEIGHT
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
-from lpisearch.search.engine import WHOLE_SHARE
+from lpisearch.search.engine import WHOLE_SHARE, Engine, UnitScores
 from lpisearch.search.passages import Passages, written_forms
 from lpisearch.search.ranking import by_index, by_words
 from lpisearch.text.tokeniser import MOST_CHARACTERS, surface_forms
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
-    from lpisearch.search.engine import Engine, UnitScores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.text.vocabulary import TermCounts

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.index import fusion
-from lpisearch.index.fusion import bounded, standard_of
+from lpisearch.index.fusion import Moments, Standard, bounded, standard_of
 from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.search.feedback import FeedbackWords, first_count, first_units, moved_vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lpisearch.index.fusion import Moments, Standard
     from lpisearch.search.engine import Units
     from lpisearch.search.query import Query
 

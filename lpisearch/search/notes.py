@@ -10,13 +10,12 @@ from lpisearch.errors import BadOption
 from lpisearch.index.status import rebuild_command
 from lpisearch.messages import Message, Option, call, nearest, quoted
 from lpisearch.model.documents import Filter, as_conditions, read_conditions
-from lpisearch.options import RANKING_MODES, SORTS
+from lpisearch.options import RANKING_MODES, SORTS, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpisearch.model.answers import Suggestion
-    from lpisearch.options import SearchOptions
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.store import ReadTransaction

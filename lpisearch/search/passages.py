@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.model.answers import Mark
+from lpisearch.model.answers import Mark, Passage
 from lpisearch.search.snippets import CUT, placed_snippet, semantic_weights, snippet
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.model.answers import Passage
     from lpisearch.model.documents import Details, Section
     from lpisearch.search.engine import Scores
     from lpisearch.search.query import Query

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from lpisearch.model.answers import Answer, Hit
-from lpisearch.options import RELEVANCE
+from lpisearch.options import RELEVANCE, SearchOptions
 from lpisearch.search.explanation import HitExplainer
 from lpisearch.search.notes import CHANGED, about_words, out_of_date, why_no_index, why_none
 from lpisearch.search.passages import Passages
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.model.documents import Details
-    from lpisearch.options import SearchOptions
     from lpisearch.search.engine import Scores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot

@@ -16,7 +16,7 @@ import numpy as np
 from lpisearch.model.answers import Suggestion
 from lpisearch.model.documents import Filter
 from lpisearch.search import parser
-from lpisearch.search.expansion import expand, suggest
+from lpisearch.search.expansion import WordSource, expand, suggest
 from lpisearch.search.notes import check_labels
 from lpisearch.storage.filters import Prefix
 from lpisearch.text.characters import WrittenPhrase
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.search.expansion import WordSource
     from lpisearch.search.parser import ParsedQuery, Phrase
     from lpisearch.search.snapshot import Snapshot
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.numeric.threads import largest
-from lpisearch.search.engine import Scores, UnitScores
-from lpisearch.search.snapshot import Keys
+from lpisearch.search.engine import Engine, Scores, UnitScores
+from lpisearch.search.snapshot import Keys, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.options import SearchOptions
-    from lpisearch.search.engine import Engine
     from lpisearch.search.query import Query
-    from lpisearch.search.snapshot import Snapshot
 
     Floats = NDArray[np.float32]
     Numbers = NDArray[np.int64]

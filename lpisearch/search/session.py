@@ -7,7 +7,7 @@ in a new transaction, because the old one still sees the old register.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +18,6 @@ from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.location import Location

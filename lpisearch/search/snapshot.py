@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import IndexNotFound
+from lpisearch.errors import IndexNotFound, SubspaceError
 from lpisearch.search.expansion import IndexWords, LibraryWords
 from lpisearch.search.facets import FacetColumns
-from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lpisearch.errors import SubspaceError
     from lpisearch.model.answers import Facets
     from lpisearch.model.documents import Filter
     from lpisearch.search.engine import Engine
     from lpisearch.search.session import Session
-    from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from lpisearch.model.answers import Passage
 from lpisearch.numeric.rows import SparseRows
-from lpisearch.text.tokeniser import LONGEST_WORD, MOST_CHARACTERS
+from lpisearch.text.tokeniser import LONGEST_WORD, MOST_CHARACTERS, Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.text.characters import WrittenPhrase
-    from lpisearch.text.tokeniser import Tokeniser
 
 
 CUT = "…"

@@ -15,7 +15,7 @@ import numpy as np
 from lpisearch.errors import BadOption
 from lpisearch.methods.catalogue import CATALOGUE
 from lpisearch.model.answers import LabelShare, Topic, TopicDocument, TopicReport
-from lpisearch.model.documents import Filter
+from lpisearch.model.documents import Details, Filter
 from lpisearch.numeric.kmeans import (
     nearest_centres,
     normalised_information,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.postings import Postings
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.model.documents import Details
     from lpisearch.numeric.packed_rows import PackedRows
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, text, update
 
 from lpisearch.storage.corpus import SQLLabels
 from lpisearch.storage.filters import among
@@ -24,8 +24,6 @@ from lpisearch.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection, Table
 
     from lpisearch.model.answers import LabelShare
     from lpisearch.model.documents import DocumentRow, DocumentWrite

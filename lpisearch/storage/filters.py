@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import ColumnElement, String, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, String, Table, func, literal, or_, select
 
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
@@ -19,8 +19,6 @@ from lpisearch.storage.tables import DOCUMENTS, LABELS, PREDICTED_LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
-
-    from sqlalchemy import Connection, Table
 
 
 _DATE = re.compile(

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, select, update
 
 from lpisearch.model.documents import UNFINISHED, DamagedDocument, DocumentRow, Finding
 from lpisearch.storage.corpus import SQLDocuments
@@ -37,8 +37,6 @@ from lpisearch.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from sqlalchemy import ColumnElement, Connection, Table
 
 
 PARTS = {

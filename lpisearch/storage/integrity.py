@@ -10,25 +10,17 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b, sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import JSON, exists, select, update
+from sqlalchemy import JSON, ColumnElement, Connection, Table, exists, select, update
 
 from lpisearch.messages import Message, call
-from lpisearch.model.documents import Finding
+from lpisearch.model.documents import Document, DocumentWrite, Finding
 from lpisearch.storage.dialects import ListedIn, RowChecksum, speaks_postgresql
 from lpisearch.storage.tables import METADATA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Table
-
-    from lpisearch.model.documents import Document, DocumentWrite
-
 
 SCHEMA = "schema"  # the setting with the digest of the schema
 _COLUMN = "checksum"

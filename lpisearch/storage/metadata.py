@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, func, insert, select
 from sqlalchemy import cast as cast_to
 
 from lpisearch.messages import as_plain, from_plain
@@ -27,8 +27,6 @@ from lpisearch.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection, RowMapping, Table
 
 
 IN_PROGRESS = "under way"  # the setting with the file that a run was reading

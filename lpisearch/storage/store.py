@@ -6,7 +6,7 @@ Each part is imported on first use: a listing does not load what a search needs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -14,7 +14,6 @@ from lpisearch.storage import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from sqlalchemy import Connection
 

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.numeric.row_blocks import map_blocks
+from lpisearch.numeric.row_blocks import RowBlocks, map_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
-
-    from lpisearch.numeric.row_blocks import RowBlocks
 
 
 EDGE_TOKENS = 16

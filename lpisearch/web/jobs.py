@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.files import whole_file
-from lpisearch.location import Address, real_path
+from lpisearch.location import Address, Location, real_path
 from lpisearch.model.codec import json_text
 from lpisearch.web.problems import Refusal, facts_of, render_message, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from lpisearch.location import Location
 
     Work = Callable[["Job"], Any]
 

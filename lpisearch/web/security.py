@@ -29,17 +29,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
-from lpisearch.options import is_loopback
+from lpisearch.options import ServeLimits, is_loopback
 from lpisearch.web.problems import API, Refusal, refusal
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from lpisearch.options import ServeLimits
-    from lpisearch.web.state import WebState
 
 
 class Middleware:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import Scope
 
     from lpisearch.library import Library

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import OperationalError
 from psycopg.types.json import set_json_dumps
 from psycopg.types.string import StrDumper
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
@@ -40,8 +40,6 @@ from lpisearch.storage.tables import DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from sqlalchemy import Connection
 
     from lpisearch.location import Address
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -33,8 +33,6 @@ from lpisearch.storage.tables import HEAD, METADATA, OWN_TABLES, alembic_config,
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sqlalchemy import Connection
 
     from lpisearch.location import Address
 

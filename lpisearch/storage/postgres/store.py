@@ -10,16 +10,16 @@ import platform
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, text
+from sqlalchemy import Connection, Table, select, text
 
-from lpisearch.model.documents import DocumentRow, Finding
+from lpisearch.model.documents import DocumentRow, Finding, Source
 from lpisearch.storage.changes import SQLChanges
 from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import columns_of, damaged, sealed
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import copy_rows, state_token
-from lpisearch.storage.postgres.fulltext import as_vector
+from lpisearch.storage.postgres.database import Database, copy_rows, state_token
+from lpisearch.storage.postgres.fulltext import PostgreSQLLexical, as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
 
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Table
-
     from lpisearch.location import Address
-    from lpisearch.model.documents import Source
-    from lpisearch.storage.postgres.database import Database
-    from lpisearch.storage.postgres.fulltext import PostgreSQLLexical
     from lpisearch.storage.postgres.pgvector import ExportedVectors
 
 

@@ -16,7 +16,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from lpisearch.storage.dialects import chunks
 from lpisearch.storage.filters import Prefix, SQLLexical
@@ -24,8 +24,6 @@ from lpisearch.storage.filters import Prefix, SQLLexical
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
-
-    from sqlalchemy import Connection
 
 
 TABLE = "documents_fts"

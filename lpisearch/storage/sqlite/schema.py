@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import Connection, insert, inspect, select, text
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -44,8 +44,6 @@ from lpisearch.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from sqlalchemy import Connection
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:

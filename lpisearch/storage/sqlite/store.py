@@ -8,7 +8,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import text, update
+from sqlalchemy import Table, text, update
 from sqlalchemy.exc import DatabaseError
 
 from lpisearch.errors import LpiSearchError
@@ -25,8 +25,6 @@ from lpisearch.storage.tables import SOURCES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-
-    from sqlalchemy import Table
 
     from lpisearch.storage.sqlite.fulltext import SQLiteLexical
 

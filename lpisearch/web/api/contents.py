@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from lpisearch import __version__
 from lpisearch.model.codec import Findings, json_text, to_json
 from lpisearch.options import IndexOptions
-from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, Param, Router, filter_of
+from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, ApiRequest, Param, Router, filter_of
 from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import chunks, open_original
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         PredictedLabel,
     )
     from lpisearch.model.reports import IndexPlan
-    from lpisearch.web.api.endpoint import ApiRequest
 
 
 _ID = Param("id", "Document id or path", in_path=True)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from lpisearch import __version__
@@ -29,8 +29,6 @@ from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-
-    from starlette.requests import Request
 
     from lpisearch.web.jobs import Job, Jobs
 

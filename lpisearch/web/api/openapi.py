@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lpisearch import __version__
 from lpisearch.model.answers import DimensionReport
 from lpisearch.model.codec import json_text, return_type, schema
 from lpisearch.model.documents import PredictionReport
 from lpisearch.model.reports import IndexReport, Report
-from lpisearch.web.api.endpoint import FILE, ApiRequest, described
+from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, described
 from lpisearch.web.jobs import STATES
-
-if TYPE_CHECKING:
-    from lpisearch.web.api.endpoint import Endpoint
-
 
 PREFIX = "/api/v1"
 _CONVERTER = re.compile(r"\{(\w+):\w+\}")

@@ -20,14 +20,13 @@ from lpisearch.options import (
     RetrievalOptions,
     SimilarityOptions,
 )
-from lpisearch.web.api.endpoint import FILE, Param, Reply, Router
+from lpisearch.web.api.endpoint import FILE, ApiRequest, Param, Reply, Router
 from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
-    from lpisearch.web.api.endpoint import ApiRequest
     from lpisearch.web.jobs import Job, Work
 
 

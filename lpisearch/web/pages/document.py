@@ -13,9 +13,9 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.web.api.contents import original as download
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
-from lpisearch.web.pages.templates import back_to, refuse_read_only, render
+from lpisearch.web.pages.templates import Piece, back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 from lpisearch.web.uploads import open_original
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lpisearch.library import Library
     from lpisearch.model.answers import Answer, Mark
     from lpisearch.model.documents import Document
-    from lpisearch.web.pages.templates import Piece
-    from lpisearch.web.state import WebState
 
 
 PART = 60_000  # characters that are shown at a time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from lpisearch.errors import LibraryNotFound
 from lpisearch.model.report_text import (
@@ -21,28 +21,23 @@ from lpisearch.model.report_text import (
     own_columns,
     shown,
 )
-from lpisearch.model.reports import IndexReport
+from lpisearch.model.reports import Figure, IndexReport, Report, Table
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.web.api.tasks import EvaluateRequest, IndexRequest, IngestRequest
 from lpisearch.web.api.tasks import evaluate as begin_evaluate
 from lpisearch.web.api.tasks import index as begin_index
 from lpisearch.web.api.tasks import ingest as begin_ingest
-from lpisearch.web.jobs import DONE
+from lpisearch.web.jobs import DONE, Job
 from lpisearch.web.pages.templates import back_to, begin, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import SESSION, is_token, session_of
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 from lpisearch.web.uploads import save_upload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
-    from starlette.responses import Response
-
-    from lpisearch.model.reports import Figure, Report, Table
-    from lpisearch.web.jobs import Job
-    from lpisearch.web.state import WebState
 
 
 _SHOWN_JOBS = 12

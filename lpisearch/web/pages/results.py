@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.model.answers import Mark
-from lpisearch.model.documents import Filter
+from lpisearch.model.answers import Answer, Explanation, Facets, Hit, Leg, Mark, Passage, Suggestion
+from lpisearch.model.documents import Entry, Filter
 from lpisearch.options import RANKING_MODES, RELEVANCE, SORTS, SearchOptions
 from lpisearch.web.pages import templates
-from lpisearch.web.pages.templates import drawn_already, is_part, render
+from lpisearch.web.pages.templates import Piece, drawn_already, is_part, render
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from lpisearch.library import Library
-    from lpisearch.model.answers import (
-        Answer,
-        Explanation,
-        Facets,
-        Hit,
-        Leg,
-        Passage,
-        Suggestion,
-    )
-    from lpisearch.model.documents import Entry
-    from lpisearch.web.pages.templates import Piece
 
 
 class ShownPassage(NamedTuple):

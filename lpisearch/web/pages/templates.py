@@ -11,28 +11,23 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
 from lpisearch import __version__
 from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, counted, printable
-from lpisearch.model.answers import NO_TOPIC
-from lpisearch.web.api.endpoint import ApiRequest
+from lpisearch.model.answers import NO_TOPIC, DocumentMap, FacetValue, Mark, Topic, TopicReport
+from lpisearch.web.api.endpoint import ApiRequest, Reply
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import csrf_token
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from jinja2 import Environment
     from starlette.requests import Request
-    from starlette.responses import Response
-
-    from lpisearch.model.answers import DocumentMap, FacetValue, Mark, Topic, TopicReport
-    from lpisearch.web.api.endpoint import Reply
-    from lpisearch.web.state import WebState
 
     T = TypeVar("T")
 
