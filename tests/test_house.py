@@ -44,7 +44,7 @@ VAGUE = re.compile(
     r"apart|talk|panel|ends)(?:_|$)"
 )
 # Terms of the field and public names that contain such a word.
-TERMS = re.compile(r"not_found|least_squares|classify_each|more_like|less_like")
+TERMS = re.compile(r"not_found|least_squares|classify_each")
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 

@@ -19,9 +19,9 @@ from lpisearch.model.report_text import (
     as_json,
     as_markdown,
     full_title,
+    higher_is_better,
     is_number,
     is_numeric,
-    more_is_better,
     own_columns,
     shown,
 )
@@ -138,7 +138,7 @@ def _table(table: Table) -> str:
     title = _text(full_title(table) or table.name)
     numeric = {name for name in table.columns if is_numeric(table, name)}
     heads = (_cell("th", _head(name), name in numeric, "col") for name in own_columns(table))
-    best = {name: _best(table, name) for name in numeric if more_is_better(name)}
+    best = {name: _best(table, name) for name in numeric if higher_is_better(name)}
     rows = "\n".join(f"<tr>{_row(table, row, numeric, best)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)
     parts = [

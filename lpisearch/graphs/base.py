@@ -53,12 +53,12 @@ class Graph:
         ValueError
             If it needs labels and there is not one for each document.
         """
-        from lpisearch.numeric.rows import each_term_once
+        from lpisearch.numeric.rows import sum_duplicate_terms
 
         module, function = self.home.split(":")
         builder: Callable[..., Affinity]
         builder = getattr(import_module(f"lpisearch.graphs.{module}"), function)
-        return builder(each_term_once(X), labels, options or GraphOptions())
+        return builder(sum_duplicate_terms(X), labels, options or GraphOptions())
 
 
 EDGE_WEIGHTS = ("cosine", "binary", "heat")
@@ -105,7 +105,7 @@ class GraphOptions:
             raise ValueError(f"heat_scale must be above 0, not {self.heat_scale}.")
 
     @property
-    def least_cosine(self) -> float:
+    def min_cosine(self) -> float:
         """The cosine of unit rows at the distance `radius`; never below 0."""
         return max(1 - self.radius**2 / 2, 0.0)
 

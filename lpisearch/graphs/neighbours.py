@@ -72,7 +72,7 @@ def ball(
     """
     del labels
     options = options or GraphOptions()
-    least = options.least_cosine
+    least = options.min_cosine
 
     def select(cosines: Floats, start: int) -> sparse.csr_array:
         del start
@@ -321,7 +321,7 @@ _DUPLICATE_BLOCK = 4096
 
 
 def near_duplicate_groups(
-    X: sparse.csr_array, least_cosine: float = LEAST_COSINE
+    X: sparse.csr_array, min_cosine: float = LEAST_COSINE
 ) -> NDArray[np.intp]:
     """Return the group of each document (row at unit length), in the order of their leaders.
 
@@ -333,7 +333,7 @@ def near_duplicate_groups(
     leaders = np.arange(X.shape[0])
     remaining = leaders
     for _ in range(PASSES):
-        joined = _join(X[remaining], least_cosine)
+        joined = _join(X[remaining], min_cosine)
         if np.array_equal(joined, np.arange(len(remaining))):
             break
         new_leader = leaders.copy()
@@ -343,9 +343,9 @@ def near_duplicate_groups(
     return np.asarray(np.unique(leaders, return_inverse=True)[1])
 
 
-def _join(X: sparse.csr_array, least_cosine: float) -> NDArray[np.intp]:
+def _join(X: sparse.csr_array, min_cosine: float) -> NDArray[np.intp]:
     """Return the nearest earlier leader of each document, or the document itself."""
-    later, earlier, cosines = _near_pairs(X, least_cosine)
+    later, earlier, cosines = _near_pairs(X, min_cosine)
     order = np.lexsort((-cosines, later))
     joined = np.arange(X.shape[0])
     leads = np.ones(X.shape[0], np.bool_)
@@ -357,7 +357,7 @@ def _join(X: sparse.csr_array, least_cosine: float) -> NDArray[np.intp]:
 
 
 def _near_pairs(
-    X: sparse.csr_array, least_cosine: float
+    X: sparse.csr_array, min_cosine: float
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]], Floats]:
     """Find near pairs, the later document first, with their cosines."""
     strongest = sparse.csr_array(unit_rows(strongest_entries(X, DUPLICATE_STRONGEST_TERMS)))
@@ -370,7 +370,7 @@ def _near_pairs(
         chosen = (candidates.data >= LEAST_CANDIDATE_COSINE) & (earlier < later)
         later, earlier = later[chosen].astype(np.intp), earlier[chosen].astype(np.intp)
         cosines = X[later].multiply(X[earlier]).sum(axis=1)
-        near = cosines >= least_cosine
+        near = cosines >= min_cosine
         pairs.append((later[near], earlier[near], cosines[near]))
     later, earlier = (np.concatenate([part[side] for part in pairs]) for side in (0, 1))
     return later, earlier, np.concatenate([part[2] for part in pairs])

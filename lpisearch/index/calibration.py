@@ -83,13 +83,13 @@ def calibrate(
     if not curves:
         return Calibration.safe()
     weights = {
-        length: _shrunk(largest_harmless_weight(curve), len(index.packed_vectors))
+        length: _shrunk(max_harmless_weight(curve), len(index.packed_vectors))
         for length, curve in _smoothed(curves).items()
     }
     return Calibration(weights, counts, len(places))
 
 
-def largest_harmless_weight(curve: NDArray[np.floating]) -> float:
+def max_harmless_weight(curve: NDArray[np.floating]) -> float:
     """Return the largest weight that loses at most 1/80 of the best score.
 
     `curve` has the mean reciprocal rank at each of `WEIGHTS`, and is taken as linear in between.

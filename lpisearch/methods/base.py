@@ -31,7 +31,7 @@ from lpisearch.graphs.base import (
 from lpisearch.graphs.supervision import memberships
 from lpisearch.methods.catalogue import EIGENVALUE_POWER, Method
 from lpisearch.methods.placement import placement_rule
-from lpisearch.numeric.rows import SparseRows, each_term_once, unit_rows
+from lpisearch.numeric.rows import SparseRows, sum_duplicate_terms, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -157,7 +157,7 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @abstractmethod
     def _fit(self, X: Matrix, y: Any, affinity: Any) -> None:
-        """Learn from validated documents; end with `_store` or `_store_places`."""
+        """Learn from validated documents; end with `_store` or `_store_vectors`."""
 
     def _documents(self, X: Any, *, reset: bool = True, any_size: bool = False) -> Matrix:
         """Validate X and return it as an array or a csr_array, float32 or float64.
@@ -174,7 +174,7 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             ensure_min_samples=2 if reset else 1,
         )
         is_sparse: bool = sparse.issparse(checked)
-        matrix: Matrix = each_term_once(sparse.csr_array(checked)) if is_sparse else checked
+        matrix: Matrix = sum_duplicate_terms(sparse.csr_array(checked)) if is_sparse else checked
         if reset:
             _check_size(matrix, any_size=any_size)
         return matrix
@@ -353,7 +353,7 @@ class Embedding(DocumentTransformer):
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the rule takes, by name."""
 
-    def _store_places(self, places: Floats, requested: int) -> None:
+    def _store_vectors(self, places: Floats, requested: int) -> None:
         """Store the places of the fitted documents; warn if there are fewer dimensions."""
         self._set_dimensions(places.shape[1], requested, self.n_features_in_)
         self.embedding_ = places

@@ -103,7 +103,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
         responses = self._responses(X, y, affinity, generator(self.random_state))
         rows = SparseRows.of_matrix(X).unit()
         places = _shared(responses.vectors, rows)
-        self._store_places(with_fixed_signs(places.T).T, responses.requested)
+        self._store_vectors(with_fixed_signs(places.T).T, responses.requested)
         self.eigenvalues_ = responses.values
         self._fitted = InvertedRows.of_rows(rows)
         name = "nearest" if affinity is not None else self._graph_name(y, X.shape[0])
@@ -118,7 +118,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
         """Return how a new document finds its neighbours, and how its edges are weighted."""
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
         if graph.has_ball:
-            most, least = n_documents, self.graph_options.least_cosine
+            most, least = n_documents, self.graph_options.min_cosine
         elif graph.is_complete:
             most, edge_weights = n_documents, "cosine"
         return {

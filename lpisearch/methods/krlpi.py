@@ -143,7 +143,7 @@ class KRLPI(ResponseTransformer, Embedding):
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         rng = generator(self.random_state)
         responses = self._responses(X, y, affinity, rng)
-        self._store_places(responses.vectors, responses.requested)
+        self._store_vectors(responses.vectors, responses.requested)
         self.eigenvalues_ = responses.values
         with self._timed("regression"):
             rows = SparseRows.of_matrix(X).unit()

@@ -74,7 +74,7 @@ def lasso(
     return Lasso(coefficients, np.array([2 * end.level for end in ends]))
 
 
-def largest_penalties(X: Matrix, Y: Floats) -> Doubles:
+def vanishing_penalties(X: Matrix, Y: Floats) -> Doubles:
     """Return, for each response, the least β with all coefficients 0: twice the largest |Xᵀ y|."""
     products = np.asarray(X.T.astype(np.float64) @ Y.astype(np.float64))
     return np.asarray(2 * np.abs(products).max(axis=0, initial=0))

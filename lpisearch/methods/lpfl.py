@@ -38,7 +38,7 @@ from lpisearch.methods.base import (
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.methods.locality import checked_selection, sufficient_count
-from lpisearch.methods.regression import largest_curvature, overshoots, ridge, row_norms, squared
+from lpisearch.methods.regression import max_curvature, overshoots, ridge, row_norms, squared
 from lpisearch.methods.responses import ResponseProjection
 from lpisearch.numeric.rows import row_lengths
 
@@ -226,7 +226,7 @@ def alternating_directions(
 ) -> Alternation:
     """Iterate until residual and change are within the tolerance, or for `max_steps` steps."""
     Xt = transposed(X)
-    curvature = largest_curvature(X, Xt, rng)
+    curvature = max_curvature(X, Xt, rng)
     A = np.zeros((X.shape[1], Y.shape[1]), X.dtype)
     multiplier = np.zeros_like(Y)
     misfit = Y  # Y - X A
@@ -237,7 +237,7 @@ def alternating_directions(
         E = (multiplier + penalty * misfit) / (1 + penalty)
         gradient = product(Xt, E - misfit - multiplier / penalty)
         while True:
-            following = longest_rows(A - gradient / X.dtype.type(curvature), count)
+            following = max_length_rows(A - gradient / X.dtype.type(curvature), count)
             left = Y - product(X, following)
             if not overshoots(left - misfit, following - A, curvature, whole**2):
                 break
@@ -255,7 +255,7 @@ def alternating_directions(
     return history._replace(coefficients=A)
 
 
-def longest_rows(block: Floats, count: int) -> Floats:
+def max_length_rows(block: Floats, count: int) -> Floats:
     """Set all but the longest rows of a block to 0; of equal ones the first stay (theorem 2)."""
     if count >= len(block):
         return block

@@ -189,7 +189,7 @@ MARGIN = 1.02
 CURVATURE_ROUNDING = 100
 
 
-def largest_curvature(X: Matrix, Xt: Matrix, rng: np.random.Generator) -> float:
+def max_curvature(X: Matrix, Xt: Matrix, rng: np.random.Generator) -> float:
     """Estimate the largest squared singular value of X (Xt: its transpose), with a margin.
 
     A step of length 1 / c from A does not overshoot if |X Δ|² ≤ c |Δ|² for its change Δ. The

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpisearch.methods.base import check_not_negative, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
-from lpisearch.methods.lasso import largest_penalties, lasso
+from lpisearch.methods.lasso import lasso, vanishing_penalties
 from lpisearch.methods.responses import ResponseProjection
 from lpisearch.numeric.rows import row_lengths
 
@@ -105,7 +105,7 @@ class SLPI(ResponseProjection):
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         with self._timed("regression"):
-            largest = largest_penalties(X, responses.vectors)
+            largest = vanishing_penalties(X, responses.vectors)
             paths = lasso(X, responses.vectors, penalty=self._penalties(X, largest))
         used = np.flatnonzero(paths.coefficients.any(axis=0))
         self.penalties_ = paths.penalties[used]

@@ -62,7 +62,7 @@ def is_share(name: str) -> bool:
     return bool(_AT_A_DEPTH.search(name)) or not _MEASURES.isdisjoint(words)
 
 
-def more_is_better(name: str) -> bool:
+def higher_is_better(name: str) -> bool:
     """Tell whether the largest value of a column is the best one."""
     words = _WORD.findall(name.lower())
     return is_share(name) and not is_time(name) and _QUALIFIERS.isdisjoint(words)

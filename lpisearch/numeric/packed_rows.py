@@ -139,7 +139,7 @@ class PackedRows:
             products *= self.steps[rows]
         return products
 
-    def times_each(self, vectors: Floats) -> Floats:
+    def scale_rows_by(self, vectors: Floats) -> Floats:
         """Return the product of each row with each of several vectors: vectors x rows."""
         if self.steps is None:
             return np.asarray(vectors @ self.codes.T)

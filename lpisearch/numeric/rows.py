@@ -68,7 +68,7 @@ def divided_by_lengths(rows: Floats) -> Floats:
     return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
 
 
-def each_term_once(X: Rows) -> Rows:
+def sum_duplicate_terms(X: Rows) -> Rows:
     """Sum duplicate entries in a copy; return X itself if there are none."""
     matrix: Any = X
     if isinstance(matrix, np.ndarray) or matrix.has_canonical_format:
@@ -112,7 +112,7 @@ class SparseRows:
             rows, terms = np.nonzero(X)
             indptr = np.searchsorted(rows, np.arange(len(X) + 1))
             return cls(indptr, terms, X[rows, terms], X.shape[1])
-        X = each_term_once(X)
+        X = sum_duplicate_terms(X)
         return cls(X.indptr, X.indices, X.data, X.shape[1])
 
     @classmethod

@@ -329,7 +329,7 @@ class Units:
         """Return the cosine of each unit with a vector, or with each of several (rows)."""
         if vectors.ndim == 1:
             return _joined([own.times(vectors) for own in self.vectors])
-        return _joined([own.times_each(vectors) for own in self.vectors])
+        return _joined([own.scale_rows_by(vectors) for own in self.vectors])
 
     @cached_property
     def certainty(self) -> Floats:

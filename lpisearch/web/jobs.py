@@ -212,7 +212,7 @@ class Job:
             setattr(self, name, value)
         self.version += 1
 
-    def tell(self, **progress: Any) -> None:
+    def report(self, **progress: Any) -> None:
         """Report progress; raise `Stopped` if the job is to stop."""
         if self.is_unwanted:
             raise Stopped

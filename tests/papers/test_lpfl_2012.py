@@ -15,7 +15,7 @@ from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
 from lpisearch.methods.base import NotConverged
 from lpisearch.methods.locality import term_bounds
-from lpisearch.methods.lpfl import LPFL, alternating_directions, exchange_terms, longest_rows
+from lpisearch.methods.lpfl import LPFL, alternating_directions, exchange_terms, max_length_rows
 
 
 def documents(n: int = 40, n_terms: int = 60, seed: int = 0) -> Any:
@@ -58,7 +58,7 @@ def test_theorem_1() -> None:
 def test_theorem_2() -> None:
     """No other m rows are nearer to the block than its longest ones."""
     C = np.random.default_rng(0).standard_normal((7, 3))
-    found = longest_rows(C, 3)
+    found = max_length_rows(C, 3)
     assert np.count_nonzero(found.any(axis=1)) == 3
     best = min(
         np.linalg.norm(C - C * np.isin(np.arange(7), rows)[:, np.newaxis])
@@ -68,7 +68,7 @@ def test_theorem_2() -> None:
 
 
 def test_equal_rows_are_taken_in_their_order() -> None:
-    assert longest_rows(np.ones((5, 2)), 2).any(axis=1).tolist() == [True] * 2 + [False] * 3
+    assert max_length_rows(np.ones((5, 2)), 2).any(axis=1).tolist() == [True] * 2 + [False] * 3
 
 
 @pytest.mark.parametrize("m", [6, 9, 11])

@@ -113,7 +113,7 @@ def ingest(request: ApiRequest) -> Reply:
 
     def work(job: Job) -> Any:
         def on_progress(seen: Progress) -> None:
-            job.tell(documents=seen.documents, done=seen.done, total=seen.total)
+            job.report(documents=seen.documents, done=seen.done, total=seen.total)
 
         report = library.ingest(*paths, options=options, on_progress=on_progress)
         return ingest_record(report, library.path)
@@ -152,7 +152,7 @@ def index(request: ApiRequest) -> Reply:
 
     def work(job: Job) -> Any:
         def on_step(done: int, total: int) -> None:
-            job.tell(stage=job.progress.get("stage", ""), done=done, total=total)
+            job.report(stage=job.progress.get("stage", ""), done=done, total=total)
 
         stages = partial(_report_stage, job)
         return request.library.index(options=options, on_stage=stages, on_step=on_step)
@@ -162,7 +162,7 @@ def index(request: ApiRequest) -> Reply:
 
 
 def _report_stage(job: Job, stage: str) -> None:
-    job.tell(stage=stage)
+    job.report(stage=stage)
 
 
 @ENDPOINTS.add("POST", "/jobs/predict", body=PredictRequest, writes=True, **_STARTED)
@@ -176,7 +176,7 @@ def predict(request: ApiRequest) -> Reply:
             where=body.where,
             labelled=body.labelled,
             options=body.options,
-            on_progress=lambda done, total: job.tell(done=done, total=total),
+            on_progress=lambda done, total: job.report(done=done, total=total),
         )
 
     return _started(request, "predict", {"documents": len(body.documents)}, work, writes=True)
@@ -206,7 +206,7 @@ def evaluate(request: ApiRequest) -> Reply:
 
     def work(job: Job) -> Any:
         def on_cell(name: str, done: int, total: int) -> None:
-            job.tell(part=name, done=done, total=total)
+            job.report(part=name, done=done, total=total)
 
         options = {"options": body.options, "wanted": specific, "over": body.over}
         return request.library.evaluate(body.what, on_cell=on_cell, **options)

@@ -21,7 +21,7 @@ ROUTES: list[BaseRoute] = [
     Route("/map/points", overview.map_points),
     Route("/map/documents", overview.map_documents),
     Route("/map/lit", overview.map_lit),
-    Route("/map/place", overview.map_place),
+    Route("/map/place", overview.map_document),
     Route("/topics", overview.topics_page),
     Route("/labels", overview.labels_page),
     Route("/classify", overview.classify_page),

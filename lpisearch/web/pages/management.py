@@ -15,9 +15,9 @@ from lpisearch.errors import LibraryNotFound
 from lpisearch.model.report_text import (
     SPREAD,
     as_bars,
+    higher_is_better,
     is_number,
     is_numeric,
-    more_is_better,
     own_columns,
     shown,
 )
@@ -224,7 +224,7 @@ async def evaluate(request: Request) -> Response:
 def _table(table: Table) -> ShownTable:
     columns = own_columns(table)
     numeric = {name for name in columns if is_numeric(table, name)}
-    best = {name: _best(table, name) for name in numeric if more_is_better(name)}
+    best = {name: _best(table, name) for name in numeric if higher_is_better(name)}
     rows = tuple(
         tuple(
             (

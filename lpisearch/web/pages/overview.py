@@ -215,7 +215,7 @@ def map_lit(request: Request) -> Response:
     return JSONResponse({"lit": lit}, headers=_UNCACHED)
 
 
-def map_place(request: Request) -> Response:
+def map_document(request: Request) -> Response:
     """Show a thumbnail of the map with one document on it, as part of a page."""
     name = request.query_params.get("id", "")
     drawing = drawn(state_of(request))

@@ -244,13 +244,13 @@ class Choices:
         params = {"id": document} | ({"q": self.q} if self.q.strip() else {})
         return f"/document?{urlencode(params)}"
 
-    def more_like(self, document: str) -> str:
+    def towards(self, document: str) -> str:
         """Return the address of the query with a document to prefer."""
-        return self.address(like=(*self.like, document), unlike=_less(self.unlike, document))
+        return self.address(like=(*self.like, document), unlike=_without(self.unlike, document))
 
-    def less_like(self, document: str) -> str:
+    def away_from(self, document: str) -> str:
         """Return the address of the query with a document to avoid."""
-        return self.address(unlike=(*self.unlike, document), like=_less(self.like, document))
+        return self.address(unlike=(*self.unlike, document), like=_without(self.like, document))
 
     def why(self, document: str) -> str:
         """Return the address of the explanation of a result."""
@@ -259,7 +259,7 @@ class Choices:
         )
 
 
-def _less(names: tuple[str, ...], document: str) -> tuple[str, ...]:
+def _without(names: tuple[str, ...], document: str) -> tuple[str, ...]:
     return tuple(name for name in names if name != document)
 
 

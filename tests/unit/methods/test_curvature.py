@@ -9,7 +9,7 @@ from scipy import sparse
 from lpisearch.methods import lpfl
 from lpisearch.methods.fsslpi import group_lasso
 from lpisearch.methods.lpfl import alternating_directions
-from lpisearch.methods.regression import largest_curvature, overshoots
+from lpisearch.methods.regression import max_curvature, overshoots
 
 
 def problem() -> tuple[Any, Any]:
@@ -23,7 +23,7 @@ def problem() -> tuple[Any, Any]:
 def test_bounds_the_largest_squared_singular_value(kind: Any, dtype: Any) -> None:
     X = kind(problem()[0].astype(dtype))
     exact = np.linalg.norm(problem()[0], 2) ** 2
-    assert exact <= largest_curvature(X, X.T, np.random.default_rng(0)) <= 1.03 * exact
+    assert exact <= max_curvature(X, X.T, np.random.default_rng(0)) <= 1.03 * exact
 
 
 def test_a_step_too_long_is_seen() -> None:
@@ -44,7 +44,7 @@ def test_too_small_an_estimate_is_made_up_for(
     rng = np.random.default_rng(0)
     found = alternating_directions(X, Y, 25, rng=rng, **options)
     exact = np.linalg.norm(X, 2) ** 2
-    monkeypatch.setattr(lpfl, "largest_curvature", lambda *_: share * exact)
+    monkeypatch.setattr(lpfl, "max_curvature", lambda *_: share * exact)
     again = alternating_directions(X, Y, 25, rng=rng, **options)
     assert again.objective[-1] == pytest.approx(found.objective[-1], rel=1e-3)
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import lars_path
 
 from lpisearch.methods import lasso as methods_lasso
 from lpisearch.methods.base import NotConverged
-from lpisearch.methods.lasso import cardinality_for, largest_penalties, lasso
+from lpisearch.methods.lasso import cardinality_for, lasso, vanishing_penalties
 
 SHAPES = [(40, 90), (90, 40), (60, 60)]
 
@@ -68,7 +68,7 @@ def test_the_conditions_hold(shape: tuple[int, int], cardinality: int, centred: 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
 def test_agrees_with_coordinate_descent(shape: tuple[int, int], share: float) -> None:
     X, Y = problem(*shape)
-    penalties = share * largest_penalties(X, Y)
+    penalties = share * vanishing_penalties(X, Y)
     found = lasso(X, Y, penalty=penalties)
     np.testing.assert_allclose(found.penalties, penalties, rtol=1e-10)
     assert conditions_hold(X, Y, found.coefficients, penalties)
@@ -161,7 +161,7 @@ def test_terms_without_a_document() -> None:
 
 def test_a_penalty_that_leaves_nothing() -> None:
     X, Y = problem(40, 60)
-    largest = largest_penalties(sparse.csr_array(X), Y)
+    largest = vanishing_penalties(sparse.csr_array(X), Y)
     assert not lasso(X, Y, penalty=largest).coefficients.any()
     some = lasso(X, Y, penalty=0.999 * largest).coefficients
     assert np.count_nonzero(some, axis=0).min() >= 1

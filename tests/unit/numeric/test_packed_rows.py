@@ -40,7 +40,7 @@ def test_products(rows: Any, kind: type[np.signedinteger[Any]]) -> None:
     place, some = rows[3], np.array([600, 3, 3, 5])
     assert packed.times(place) == pytest.approx(rows @ place, abs=near)
     assert packed.times_at(some, place) == pytest.approx(rows[some] @ place, abs=near)
-    assert packed.times_each(rows[:2]) == pytest.approx(rows[:2] @ rows.T, abs=near)
+    assert packed.scale_rows_by(rows[:2]) == pytest.approx(rows[:2] @ rows.T, abs=near)
     assert packed.at(slice(None)) == pytest.approx(rows, abs=near)
     assert packed.at(7) == pytest.approx(rows[7], abs=near)
 

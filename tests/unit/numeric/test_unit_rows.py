@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.numeric.rows import each_term_once, row_lengths, unit_rows
+from lpisearch.numeric.rows import row_lengths, sum_duplicate_terms, unit_rows
 
 X = np.array([[3.0, 4, 0], [0, 0, 0], [0, 0, 2]])
 as_both = pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -39,8 +39,8 @@ def test_each_term_comes_once() -> None:
     twice = sparse.csr_array(
         (np.array([1.0, 2, 4]), np.array([2, 2, 0]), np.array([0, 3])), shape=(1, 3)
     )
-    once = each_term_once(twice)
+    once = sum_duplicate_terms(twice)
     assert (once.nnz, twice.nnz) == (2, 3)
     np.testing.assert_array_equal(once.toarray(), [[4, 0, 3]])
-    assert each_term_once(once) is once
-    assert each_term_once(X) is X
+    assert sum_duplicate_terms(once) is once
+    assert sum_duplicate_terms(X) is X

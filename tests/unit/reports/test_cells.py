@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpisearch.messages import printable
-from lpisearch.model.report_text import is_numeric, more_is_better, shown
+from lpisearch.model.report_text import higher_is_better, is_numeric, shown
 from lpisearch.model.reports import Cell, Table, plain
 
 
@@ -67,12 +67,12 @@ def test_a_text_cannot_steer_a_terminal_or_turn_a_line_round() -> None:
 
 @pytest.mark.parametrize("name", ["accuracy", "macro_f1", "AP", "nDCG@10", "P@10", "mean AP"])
 def test_of_a_measure_more_is_better(name: str) -> None:
-    assert more_is_better(name)
+    assert higher_is_better(name)
 
 
 @pytest.mark.parametrize("name", ["fit_s", "seconds", "accuracy_sd", "AP_difference", "p", "dims"])
 def test_of_times_spreads_and_settings_more_is_not_better(name: str) -> None:
-    assert not more_is_better(name)
+    assert not higher_is_better(name)
 
 
 def test_a_column_of_numbers_may_have_gaps() -> None:

@@ -90,7 +90,7 @@ def test_a_job_is_stopped(jobs: Jobs) -> None:
     def endless(job: Job) -> None:
         begun.set()
         while True:
-            job.tell(stage="on and on")
+            job.report(stage="on and on")
 
     first = jobs.start("ingest", {}, endless, writes=True)
     second = jobs.start("index", {}, lambda _job: 1, writes=True)
@@ -107,7 +107,7 @@ def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
     def endless(job: Job) -> None:
         begun.set()
         while True:
-            job.tell(documents=1)
+            job.report(documents=1)
 
     first = Jobs(library)
     job = first.start("ingest", {"paths": ["a"]}, endless, writes=True)

@@ -12,7 +12,7 @@ from lpisearch.index.calibration import (
     WEIGHTS,
     Contest,
     cut_windows,
-    largest_harmless_weight,
+    max_harmless_weight,
     sample_documents,
 )
 from lpisearch.index.fusion import LENGTHS, SAFE_WEIGHT, Calibration
@@ -103,11 +103,11 @@ def test_weights_between_lengths() -> None:
 
 def test_the_largest_harmless_weight() -> None:
     flat = np.full(len(WEIGHTS), 0.5)
-    assert largest_harmless_weight(flat) == WEIGHTS[-1]
+    assert max_harmless_weight(flat) == WEIGHTS[-1]
     falling = 0.5 - 0.1 * np.arange(len(WEIGHTS))
-    assert largest_harmless_weight(falling) == pytest.approx(WEIGHTS[1] / 16)
+    assert max_harmless_weight(falling) == pytest.approx(WEIGHTS[1] / 16)
     rising = np.array([0.1, 0.2, 0.4, 0.4, 0.39, 0.1, 0.1, 0.1, 0.1])
-    assert WEIGHTS[3] <= largest_harmless_weight(rising) < WEIGHTS[4]
+    assert WEIGHTS[3] <= max_harmless_weight(rising) < WEIGHTS[4]
 
 
 def test_samples() -> None:
