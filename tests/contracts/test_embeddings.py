@@ -6,48 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lpisearch.graphs.neighbours import nearest
-from lpisearch.methods.base import Embedding, FewerDimensions
+from lpisearch.methods.base import FewerDimensions
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import SparseRows
-from tests.methods import EMBEDDINGS, METHODS, PROJECTIONS
+from tests.contracts.test_methods import ON_GRAPHS, corpus, fitted
+from tests.methods import EMBEDDINGS, PROJECTIONS
 
 every_embedding = pytest.mark.parametrize("name", sorted(EMBEDDINGS))
-ON_GRAPHS = sorted(name for name, cls in EMBEDDINGS.items() if "graph" in cls().get_params())
-
-
-def corpus(n: int = 60, n_terms: int = 80, seed: int = 0) -> Any:
-    """Make documents of four topics, each with words of its own and some of all."""
-    rng = np.random.default_rng(seed)
-    topic = np.arange(n) % 4
-    rates = np.where(np.arange(n_terms) % 5 == topic[:, np.newaxis], 1.2, 0.1)
-    counts = rng.poisson(rates) + (np.arange(n_terms) == topic[:, np.newaxis])
-    return counts / np.linalg.norm(counts, axis=1, keepdims=True)
-
-
-def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Embedding:
-    """Fit the method of that name."""
-    return EMBEDDINGS[name](n_components=n_components, **options).fit(X)
 
 
 def cosines(points: Any) -> Any:
     """Compare all rows with each other."""
     return points @ points.T
-
-
-def test_all_methods_are_linear_or_not() -> None:
-    assert not PROJECTIONS.keys() & EMBEDDINGS.keys()
-    assert METHODS.keys() == PROJECTIONS.keys() | EMBEDDINGS.keys()
-
-
-@pytest.mark.filterwarnings("ignore::lpisearch.methods.base.FewerDimensions")
-@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    [EMBEDDINGS[name](n_components=2) for name in sorted(EMBEDDINGS)]
-)
-def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @every_embedding
@@ -196,25 +168,6 @@ def test_embedding_has_unit_rows(name: str) -> None:
     assert (method.scales_ >= 0).all()
 
 
-@every_embedding
-def test_one_document_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="1 sample"):
-        fitted(name, corpus()[:1])
-
-
-@every_embedding
-def test_empty_corpus_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="None of the 5 documents contains a term"):
-        fitted(name, np.zeros((5, 4)))
-
-
-@every_embedding
-@pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
-def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
-    with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
-        fitted(name, corpus(), bad)
-
-
 @pytest.mark.parametrize("name", ON_GRAPHS)
 class TestOnGraphs:
     """What holds where a graph is used."""
@@ -226,12 +179,6 @@ class TestOnGraphs:
             given = EMBEDDINGS[name](n_components=5).fit(X, affinity=graph)
             np.testing.assert_allclose(given.embedding_, built.embedding_, atol=1e-8)
             np.testing.assert_allclose(given.transform(new), built.transform(new), atol=1e-8)
-
-    def test_parts_of_the_graph_are_counted(self, name: str) -> None:
-        blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
-        method: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
-        assert method.n_graph_components_ == 2
-        assert method.n_isolated_ == 2
 
     def test_more_dimensions_than_the_graph_has_warn(self, name: str) -> None:
         X = np.eye(6)[[0, 0, 1, 1, 2, 2, 0, 1]] + 0.1
@@ -249,7 +196,3 @@ class TestOnGraphs:
         chosen = EMBEDDINGS[name](n_components="auto").fit(X)
         rlpi: Any = PROJECTIONS["rlpi"](n_components="auto").fit(X)
         assert chosen.n_components_ == rlpi.n_components_
-
-    def test_labels_for_other_documents_are_refused(self, name: str) -> None:
-        with pytest.raises(ValueError, match="60 documents, but 2 labels"):
-            EMBEDDINGS[name](n_components=2).fit(corpus(), ["a", "b"])

@@ -6,27 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import subspace_angles
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lpisearch.graphs.neighbours import nearest
-from lpisearch.methods.base import FewerDimensions, GraphProjection, Projection
-from tests.contracts.test_embeddings import corpus
+from lpisearch.methods.base import FewerDimensions
+from tests.contracts.test_methods import GRAPH_PROJECTIONS, corpus, fitted
 from tests.methods import PROJECTIONS
 
 every_projection = pytest.mark.parametrize("name", sorted(PROJECTIONS))
-
-
-def fitted(name: str, X: Any, n_components: int = 5, **options: Any) -> Projection:
-    """Fit the projection of that name."""
-    return PROJECTIONS[name](n_components=n_components, **options).fit(X)
-
-
-@pytest.mark.filterwarnings("ignore::lpisearch.methods.base.FewerDimensions")
-@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    [PROJECTIONS[name](n_components=2) for name in sorted(PROJECTIONS)]
-)
-def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 @every_projection
@@ -131,28 +117,7 @@ def test_embedding_has_unit_rows(name: str) -> None:
     np.testing.assert_allclose(projection.embed(X), scaled / lengths, atol=1e-12)
 
 
-@every_projection
-def test_one_document_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="1 sample"):
-        fitted(name, corpus()[:1])
-
-
-@every_projection
-def test_empty_corpus_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="None of the 5 documents contains a term"):
-        fitted(name, np.zeros((5, 4)))
-
-
-@every_projection
-@pytest.mark.parametrize("bad", [0, -3, 2.5, "many", True, None])
-def test_bad_number_of_dimensions_is_refused(name: str, bad: Any) -> None:
-    with pytest.raises(ValueError, match="n_components must be a whole number above 0"):
-        fitted(name, corpus(), bad)
-
-
-@pytest.mark.parametrize(
-    "name", sorted(name for name, cls in PROJECTIONS.items() if issubclass(cls, GraphProjection))
-)
+@pytest.mark.parametrize("name", GRAPH_PROJECTIONS)
 class TestGraphProjections:
     """What holds where a graph is used."""
 
@@ -189,13 +154,3 @@ class TestGraphProjections:
             projection.fit(X, affinity=np.triu(np.ones((60, 60))))
         with pytest.raises(ValueError, match="negative"):
             projection.fit(X, affinity=-np.ones((60, 60)))
-
-    def test_parts_of_the_graph_are_counted(self, name: str) -> None:
-        blocks = [corpus(20, 15), corpus(20, 15, 1), np.ones((1, 2)), np.zeros((1, 3))]
-        projection: Any = fitted(name, sparse.csr_array(sparse.block_diag(blocks)))
-        assert projection.n_graph_components_ == 2
-        assert projection.n_isolated_ == 2
-
-    def test_labels_for_other_documents_are_refused(self, name: str) -> None:
-        with pytest.raises(ValueError, match="60 documents, but 2 labels"):
-            PROJECTIONS[name](n_components=2).fit(corpus(), ["a", "b"])
