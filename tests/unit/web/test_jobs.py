@@ -39,7 +39,7 @@ def _until_ended(job: Job, jobs: Jobs) -> Job:
 
 
 def test_a_job_gives_what_its_work_gives(jobs: Jobs) -> None:
-    job = jobs.start("index", {"name": "x"}, lambda one: one.tell(stage="a") or 5, writes=True)  # type: ignore[func-returns-value]
+    job = jobs.start("index", {"name": "x"}, lambda one: one.report(stage="a") or 5, writes=True)  # type: ignore[func-returns-value]
     _until_ended(job, jobs)
     assert (job.state, job.result, job.progress) == (DONE, 5, {"stage": "a"})
     assert job.begun
