@@ -91,7 +91,7 @@ print(statistics.median(taken[5:]))
 
 
 class Program:
-    """The program that is recorded, in a folder in which nobody else writes."""
+    """The recorded program, in a folder of its own."""
 
     def __init__(self, program: Path, folder: Path) -> None:
         self.python, self.folder = program.absolute().parent / "python", folder
