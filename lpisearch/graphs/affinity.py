@@ -107,6 +107,24 @@ class Affinity:
             total = total + (product.toarray() if sparse.issparse(product) else product)
         return np.asarray(total)
 
+    def of(self, documents: NDArray[np.intp]) -> Affinity:
+        """Return the weights among some documents."""
+        edges, factor = self.edges, self.factor
+        return Affinity(
+            None if edges is None else sparse.csr_array(edges[documents][:, documents]),
+            None if factor is None else factor[documents],
+        )
+
+    def merged(self, groups: NDArray[np.intp]) -> Affinity:
+        """Return the weights between groups of documents, numbered from 0: sums of theirs."""
+        n = len(groups)
+        members = sparse.csr_array((np.ones(n), (groups, np.arange(n))))
+        edges, factor = self.edges, self.factor
+        return Affinity(
+            None if edges is None else sparse.csr_array(members @ edges @ members.T),
+            None if factor is None else members @ factor,
+        )
+
     def _links(self) -> sparse.csr_array:
         """Return an adjacency for the components, in which columns of the factor are nodes, too."""
         n = self.shape[0]

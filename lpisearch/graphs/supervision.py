@@ -65,17 +65,18 @@ def blend(
     )
 
 
-def memberships(
-    labels: Sequence[Any] | None, n_documents: int
-) -> tuple[sparse.csr_array, list[Any]]:
+def memberships(labels: Any, n_documents: int) -> tuple[sparse.csr_array, list[Any]]:
     """Return a documents x classes matrix of shares, and the names of the classes in order.
 
     A row sums to 1, or to 0 if the document is unlabelled: None, -1, "", NaN or an empty
-    collection. A list, tuple or set holds several labels. ValueError if there are no labels, or
-    not one for each document.
+    collection. A list, tuple or set holds several labels; so does a row of an array or sparse
+    matrix of 0 and 1, documents x classes. ValueError if there are no labels, not one for each
+    document, or numbers that are not classes.
     """
     if labels is None:
         raise ValueError("This graph needs labels (y), and there are none.")
+    if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim > 1):
+        labels = _flagged(labels)
     if not isinstance(labels, (list, tuple)):
         labels = list(np.asarray(labels))
     if len(labels) != n_documents:
@@ -83,6 +84,9 @@ def memberships(
     by_document = [_labels_of(label) for label in labels]
     flat = [name for names in by_document for name in names]
     names = sorted(set(flat), key=lambda name: (str(type(name)), name))
+    targets = [name for name in names if isinstance(name, float) and not name.is_integer()]
+    if targets:
+        raise ValueError(f"y holds {targets[0]:g}, which is not a class: labels are whole or text.")
     if not names:
         raise ValueError("No document has a label.")
     numbers = {name: number for number, name in enumerate(names)}
@@ -93,8 +97,26 @@ def memberships(
     return sparse.csr_array((data, indices, indptr), shape=(n_documents, len(names))), names
 
 
+def _flagged(flags: Any) -> list[Any]:
+    """Read documents x classes as the numbers of classes; a single column as labels."""
+    if flags.shape[1] == 1:
+        return list(np.ravel(flags.toarray() if hasattr(flags, "toarray") else flags))
+    if not sparse.issparse(flags) and flags.dtype.kind in "OUS":
+        return list(flags)
+    marks = sparse.csr_array(flags)
+    marks.eliminate_zeros()
+    if not np.all(marks.data == 1):
+        raise ValueError(
+            f"y is documents x {marks.shape[1]} with values other than 0 and 1: give one label a "
+            "document, or a 1 for each class it belongs to."
+        )
+    return [row.tolist() for row in np.split(marks.indices, marks.indptr[1:-1])]
+
+
 def _labels_of(label: Any) -> list[Any]:
     """List the labels of one document."""
+    if isinstance(label, np.generic):
+        label = label.item()
     if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
         return list(dict.fromkeys(name for item in label for name in _labels_of(item)))
     is_nan = isinstance(label, float) and math.isnan(label)

@@ -103,7 +103,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X
             Documents as rows, best at unit length; sparse or dense, float32 or float64.
         y
-            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several.
+            A label for each document; None, -1, "" or NaN is unlabelled; a list holds several,
+            as does a row of 0 and 1 of an array or sparse matrix, documents x classes.
             Methods without a graph do not use labels.
         affinity
             A ready graph (an `Affinity` or a symmetric matrix), in place of one built from X

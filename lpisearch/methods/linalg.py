@@ -286,22 +286,19 @@ COLUMNS = 64
 
 # Up to this many documents (or terms) "auto" keeps the whole space, as the papers do.
 FULL_SPACE = 3000
-# The same for directions that are found one after the other, which takes far longer.
-FULL_SPACE_ORTHOGONAL = 1000
 # Beyond: this many dimensions, or 1.5 times those requested if that is more.
 LEADING_SPACE = 300
+# Up to so many a part of the space is cut from the whole.
+_SMALL_SPACE = 1000
 
 
-def space_dimensions(
-    svd_components: int | str | None, most: int, n_components: int, full: int | None = None
-) -> int:
-    """Resolve `svd_components` for at most `most` dimensions; "auto" is all up to `full`."""
+def space_dimensions(svd_components: int | str | None, most: int, n_components: int) -> int:
+    """Resolve `svd_components` for at most `most` dimensions; "auto" is all up to 3,000."""
     if svd_components is None:
         return most
     if svd_components != "auto":
         return min(int(svd_components), most)
-    limit = FULL_SPACE if full is None else full
-    return most if most <= limit else min(max(LEADING_SPACE, n_components * 3 // 2), most)
+    return most if most <= FULL_SPACE else min(max(LEADING_SPACE, n_components * 3 // 2), most)
 
 
 class DocumentSpace(NamedTuple):
@@ -347,12 +344,11 @@ def document_space(
     rng: np.random.Generator,
     *,
     mean: Floats | None = None,
-    full: int | None = None,
 ) -> DocumentSpace:
     """Return the space of X, minus the mean if given, that `space_dimensions` selects."""
     most = min(X.shape)
-    limit = space_dimensions(svd_components, most, n_components, full)
-    if limit >= most or most <= (FULL_SPACE_ORTHOGONAL if full is None else full):
+    limit = space_dimensions(svd_components, most, n_components)
+    if limit >= most or most <= _SMALL_SPACE:
         return whole_space(X, mean).leading(limit)
     return leading_space(X, limit, rng, mean)
 

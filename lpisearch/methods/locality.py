@@ -18,7 +18,16 @@ import numpy as np
 from scipy import linalg, sparse
 
 from lpisearch.methods.base import GraphProjection, check_count, generator
-from lpisearch.methods.linalg import document_space, graph_grams, transposed, whole_space
+from lpisearch.methods.eigen import graph_vectors
+from lpisearch.methods.gram import SparseGram, same_documents
+from lpisearch.methods.linalg import (
+    FULL_SPACE,
+    document_space,
+    graph_grams,
+    space_dimensions,
+    transposed,
+    whole_space,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,25 +39,35 @@ if TYPE_CHECKING:
 
 # Below this share of the largest eigenvalue a direction counts as absent.
 RANK_TOLERANCE = 1e-10
-# The direction closest to the constant is removed if its share of the weight is above this: always,
-# except for rounding; with centred documents only if a direction is constant.
-CONSTANT_SHARE = 1e-10
-CENTRED_CONSTANT_SHARE = 1 - 1e-6
+# The direction closest to the constant is removed if its share of the weight is above this: if it
+# is constant.
+CONSTANT_SHARE = 1 - 1e-6
+# Of an eigenvector of the graph, what its direction may miss.
+_LEFT = 3e-3
 
 
 class LocalityDirections(NamedTuple):
     """The vectors a as rows over the terms, and their λ, largest first, all above zero.
 
-    aᵀ Xᵀ D X a is the sum of the degrees.
+    aᵀ Xᵀ D X a is the sum of the degrees. No λ can be larger than its bound.
     """
 
     components: Floats
     values: Floats
+    bounds: Floats | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalityProjection(GraphProjection):
-    """A linear map that is found within the SVD space of the documents."""
+    """A linear map that is found within the SVD space of the documents.
+
+    Attributes
+    ----------
+    solver_
+        "exact", "iterative" in all of the space, or "leading" for a part of it.
+    bounds_
+        Of an iterative solution: what no eigenvalue can exceed.
+    """
 
     svd_components: int | str | None = "auto"
     random_state: Any = 0
@@ -59,10 +78,20 @@ class LocalityProjection(GraphProjection):
             check_count("svd_components", self.svd_components, auto=True)
 
     def _directions(self, X: Matrix, W: Affinity, mean: Floats | None = None) -> LocalityDirections:
-        rng = generator(self.random_state)
-        return locality_directions(
-            X, W, int(self.n_components), rng=rng, svd_components=self.svd_components, mean=mean
-        )
+        rng, count, least = generator(self.random_state), int(self.n_components), min(X.shape)
+        many = X.shape[1] >= X.shape[0] > FULL_SPACE
+        if many and self.svd_components == "auto" and mean is None:
+            self.solver_: str = "iterative"
+            directions = iterated_directions(X, W, count, rng)
+        else:
+            dimensions = space_dimensions(self.svd_components, least, count)
+            self.solver_ = "exact" if dimensions == least else "leading"
+            directions = locality_directions(
+                X, W, count, rng=rng, svd_components=self.svd_components, mean=mean
+            )
+        if directions.bounds is not None:
+            self.bounds_: Floats = directions.bounds
+        return directions
 
 
 def locality_directions(
@@ -85,10 +114,33 @@ def locality_directions(
     space = document_space(some, svd_components, count, rng, mean=mean)
     U = np.zeros((X.shape[0], len(space.scales)))
     U[linked] = space.documents
-    constant = CONSTANT_SHARE if mean is None else CENTRED_CONSTANT_SHARE
-    values, b = _maximise(U, W, count, constant)
+    values, b = _maximise(U, W, count)
     coefficients = b / space.scales[:, np.newaxis]
     return LocalityDirections(space.over_terms(coefficients).T.astype(X.dtype), values)
+
+
+def iterated_directions(
+    X: Matrix, W: Affinity, count: int, rng: np.random.Generator
+) -> LocalityDirections:
+    """Find directions in all of the space of many documents, without decomposing it.
+
+    If no two documents depend on each other, the places Xa are the eigenvectors y of W y = λ D y
+    (rlpi-2007, theorem 1), so a = Xᵀc with XXᵀc = y. What the solution misses of y, and documents
+    that do depend, are made up for within the span of all a.
+    """
+    linked = np.flatnonzero(W.component_labels >= 0)
+    some, among = sparse.csr_array(X)[linked], W.of(linked)
+    groups = same_documents(some, among.edges)
+    some, among = some[np.unique(groups, return_index=True)[1]], among.merged(groups)
+    found = graph_vectors(among, count, rng=rng, solver="arpack")
+    gram = SparseGram.of(some, among.edges, rng)
+    a = transposed(some) @ np.column_stack([gram.solve(y, _LEFT) for y in found.vectors.T])
+    places = some @ a
+    values, b = linalg.eigh(
+        places.T @ (among @ places), places.T @ (among.degrees[:, np.newaxis] * places)
+    )
+    a = (a @ b[:, ::-1]) * np.sqrt(among.degrees.sum())
+    return LocalityDirections(a.T.astype(X.dtype), values[::-1], found.values)
 
 
 def participating_degrees(W: Affinity) -> Floats:
@@ -96,12 +148,11 @@ def participating_degrees(W: Affinity) -> Floats:
     return np.asarray(np.where(W.component_labels >= 0, W.degrees, 0))
 
 
-def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floats, Floats]:
-    """Solve Uᵀ W U b = λ Uᵀ D U b for the largest λ, without the direction nearest to constant.
+def _maximise(U: Floats, W: Affinity, count: int) -> tuple[Floats, Floats]:
+    """Solve Uᵀ W U b = λ Uᵀ D U b for the largest λ, without the constant direction.
 
-    All eigenvectors y of W y = λ D y except the constant one have 1ᵀ D y = 0. In a truncated space
-    no direction is exactly constant; the one that nearly is would come first without information.
-    It is removed if its share of the weight is above `constant`.
+    All other eigenvectors y of W y = λ D y have 1ᵀ D y = 0. Where no direction is constant, the
+    equation's own are kept, the one that nearly is first of all.
     """
     degrees = participating_degrees(W)
     total = max(float(degrees.sum()), np.finfo(float).tiny)
@@ -111,7 +162,7 @@ def _maximise(U: Floats, W: Affinity, count: int, constant: float) -> tuple[Floa
     factor = linalg.cholesky(weights, lower=True)
     objective = _in_standard_form(objective, factor)
     moment = linalg.solve_triangular(factor, U.T @ degrees, lower=True)
-    if moment @ moment > constant * total:
+    if moment @ moment > CONSTANT_SHARE * total:
         moment /= linalg.norm(moment)
         shared = objective @ moment
         # P (objective) P with P = I - m mᵀ, and the value of m itself moved below all others.

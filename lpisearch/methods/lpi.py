@@ -25,11 +25,13 @@ class LPI(LocalityProjection):
     n_components
         Dimensions to keep.
     svd_components
-        How many leading dimensions of the SVD space are used. None: all, in time cubic in the
-        number of documents or terms, whichever is smaller. "auto": all up to 3,000, else 300 or
-        1.5 times `n_components`, whichever is larger.
+        How many leading dimensions of the SVD space are used: "auto" or None for all. With None
+        the directions are exact, in time cubic in the number of documents or terms, whichever is
+        smaller. With "auto" they are found by iteration beyond 3,000 documents
+        of at least as many terms, and with fewer terms in the leading 300 dimensions, or 1.5 times
+        `n_components` if that is more.
     random_state
-        Seed of a truncated decomposition.
+        Seed of the starts of iterations.
     graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
         See `GraphParameters`.
 
@@ -40,14 +42,17 @@ class LPI(LocalityProjection):
         degrees: a typical document is at a distance of about 1 from the origin in each.
     eigenvalues_
         λ of each, largest first, all above zero.
+    solver_, bounds_
+        "exact", "iterative", or "leading" for a part of the space; and, of an iterative solution,
+        what no λ can exceed.
     n_graph_components_, n_isolated_
         Connected parts of the graph, and documents without a neighbour, which are left out.
 
     Notes
     -----
-    A linear map that takes all documents to one number has λ = 1 and no information. The direction
-    closest to it, exact or not, is removed, as the constant eigenvector is in `RLPI`: the
-    places of the documents, weighted by degree, have mean 0 in every dimension.
+    A linear map that takes all documents to one number has λ = 1 and no information. It is
+    removed, as the constant eigenvector is in `RLPI`. Where documents depend on each other there
+    is none, and the directions of the equation are all kept.
 
     References
     ----------

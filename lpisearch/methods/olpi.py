@@ -1,36 +1,40 @@
 """Orthogonal locality preserving indexing (OLPI): orthogonal directions one after the other.
 
-The documents are U·diag(s), with U one row a document and orthonormal columns. With
-A = diag(s) UᵀWU diag(s) and B = diag(s) UᵀDU diag(s), each of the orthonormal a_1 … a_k maximises
-g(a) = aᵀAa / aᵀBa on the complement of those before it. As L = D - W, that is the minimum of the
-paper's f(a) = aᵀXLXᵀa / aᵀXDXᵀa = 1 - g(a) (olpi-2005, equation 6; the paper writes documents as
-columns).
+Each of the orthonormal a_1 … a_k minimises f(a) = aᵀXᵀLXa / aᵀXᵀDXa on the complement of those
+before it (olpi-2005, equation 6; the paper writes documents as columns). As L = D - W, that is
+the maximum of g(a) = aᵀXᵀWXa / aᵀXᵀDXa = 1 - f(a). The paper's matrix M(k) is not symmetric, and
+solving each reduced eigenproblem from scratch costs O(r³) per direction. Here every direction is
+the largest eigenvector of one symmetric operator on the complement of some constraints
+(`Complement`), found in one of two sets of coordinates:
 
-The paper's matrix M(k) is not symmetric, and solving each reduced eigenproblem from scratch costs
-O(r³) per direction. Here the pencil (A, B) is made diagonal once. In those coordinates w the
-quotient is Σ λᵢwᵢ² / Σ wᵢ², and earlier directions are k linear constraints Cᵀw = 0: the largest
-value on the complement is a root of det Cᵀ(Λ - μ)⁻¹C, found in O(r k²) with a proof that no value
-is above it (`ConstrainedDiagonal`). When k grows so large that a fresh start is cheaper, the
-pencil is made diagonal again on the complement of all directions.
+- `document_directions`: u = D^½Xa, in which the operator is D^-½WD^-½, as sparse as the graph, and
+  aⱼᵀa = cⱼᵀXa where XXᵀcⱼ = Xaⱼ. Nothing dense is made but a decomposition of XXᵀ, and of many
+  documents not even that (`methods/gram.py`);
+- `orthogonal_directions`: the pencil in the space of the decomposition X = U diag(s) Vᵀ, made
+  diagonal, for few terms, few documents, or a part of the space.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, qr, solve_triangular
-from scipy.linalg.lapack import dsytrf, dsytrs
+from scipy import sparse
+from scipy.linalg import qr, solve_triangular
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from lpisearch.methods.base import generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
-from lpisearch.methods.linalg import FULL_SPACE_ORTHOGONAL, document_space, graph_grams
+from lpisearch.methods.gram import DecomposedGram, SparseGram, same_documents
+from lpisearch.methods.linalg import FULL_SPACE, document_space, graph_grams, transposed
 from lpisearch.methods.locality import LocalityProjection
 from lpisearch.numeric.threads import one_blas_thread
 
 if TYPE_CHECKING:
-    from lpisearch.graphs.affinity import Floats
+    from collections.abc import Callable
+
+    from lpisearch.graphs.affinity import Affinity, Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -50,12 +54,11 @@ class OLPI(LocalityProjection):
     n_components
         Dimensions to keep.
     svd_components
-        How many leading dimensions of the SVD space are used. None: all, in time cubic in the
-        number of documents or terms, whichever is smaller. "auto": all up to 1,000, else 300 or
-        1.5 times `n_components`, whichever is larger. Beyond 1,000 the leading part is found by
-        a few steps of iteration from a random start.
+        How many leading dimensions of the SVD space are used: "auto" or None for all. With None
+        the directions are exact, in time cubic in the number of documents or terms, whichever is
+        smaller. With "auto" they are found by iteration beyond 3,000 (see Notes).
     random_state
-        Seed of that start.
+        Seed of the starts of iterations.
     graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
         See `GraphParameters`. The paper's experiments use 7 neighbours. With an eigenvalue power
         of 0, `embed` keeps the metric.
@@ -67,6 +70,11 @@ class OLPI(LocalityProjection):
     eigenvalues_
         1 - f of each component, largest first: aᵀXᵀWXa / aᵀXᵀDXa, on the scale of the graph
         eigenvalues of W y = λ D y. They are at least as large as those of LPI in the same space.
+    solver_
+        "exact", "iterative", or "leading" for a part of the space.
+    bounds_
+        Of an iterative solution: no direction could have a larger eigenvalue than this, given
+        those before it.
     n_components_
         Number of dimensions; fewer than requested if the SVD space has fewer.
     n_graph_components_, n_isolated_, seconds_
@@ -78,6 +86,11 @@ class OLPI(LocalityProjection):
     to the same value, with f = 0. As in the paper it is kept, and comes first: all others are
     orthogonal to it, it changes no distance, and without it the map would not be a rotation. A
     graph of k parts has k such directions, one constant on each part; they come first.
+
+    *Many documents.* Beyond 3,000 documents and terms, XXᵀc = Xa is solved by iteration until what
+    is left of Xa raises f by 1 % at most. The map stays orthonormal to rounding. `bounds_` says how
+    near f is. With fewer than twice as many terms as documents XXᵀ is nearly singular: 1e-4 is
+    added to its diagonal, and f is further from its bound.
 
     *Isolated documents.* f is 0 / 0 for a direction in which only documents without a neighbour
     are non-zero. Such directions come last, with eigenvalue 0. If no document has a neighbour,
@@ -107,9 +120,22 @@ class OLPI(LocalityProjection):
         self.seconds_: dict[str, float] = {}
         with self._timed("graph"):
             W = self._affinity(X, y, affinity)
-        rng, full = generator(self.random_state), FULL_SPACE_ORTHOGONAL
+        least = min(X.shape)
+        part = isinstance(self.svd_components, int) and self.svd_components < least
+        whole = least <= FULL_SPACE or self.svd_components is None
+        self.solver_ = "leading" if part else "exact" if whole else "iterative"
+        # In the space of the decomposition all of its dimensions can be found, and those that only
+        # isolated documents have.
+        if part or least <= SMALL or (whole and X.shape[1] < X.shape[0]):
+            self._fit_space(X, W)
+        else:
+            self._fit_documents(X, W)
+
+    def _fit_space(self, X: Any, W: Affinity) -> None:
+        rng, limit = generator(self.random_state), self.svd_components
         with self._timed("space"):
-            space = document_space(X, self.svd_components, self.n_components, rng, full=full)
+            limit = limit if isinstance(limit, int) else None
+            space = document_space(X, limit, self.n_components, rng)
         with self._timed("directions"):
             affinity_gram, degree_gram = graph_grams(space.documents, W)
             # Without any edge the directions would be those of LSI, each of weight 0.
@@ -118,12 +144,37 @@ class OLPI(LocalityProjection):
             components = space.to_terms(directions.vectors).astype(X.dtype)
             self._store(components, directions.values, self.n_components)
 
+    def _fit_documents(self, X: Any, W: Affinity) -> None:
+        rng, exact = generator(self.random_state), self.solver_ == "exact"
+        with self._timed("space"):
+            linked = np.flatnonzero(W.component_labels >= 0)
+            X, W = sparse.csr_array(X)[linked].astype(np.float64), W.of(linked)
+            gram: DecomposedGram | SparseGram
+            if exact:
+                gram = DecomposedGram.of(X)
+            else:
+                groups = same_documents(X, W.edges)
+                X, W = X[np.unique(groups, return_index=True)[1]], W.merged(groups)
+                gram = SparseGram.of(X, W.edges, rng)
+        with self._timed("directions"), one_blas_thread():
+            count = min(self.n_components, X.shape[0] - gram.null.shape[1])
+            found = document_directions(X, W, gram, count, exact=exact, rng=rng)
+            self._store(found.components, found.values, self.n_components)
+            if not exact:
+                self.bounds_ = found.bounds
+
     @property
     def locality_(self) -> Floats:
         """The paper's eigenvalues, f of each component: 1 - `eigenvalues_`, smallest first."""
         return np.asarray(1 - self.eigenvalues_)
 
 
+# Up to so many documents or terms a decomposition costs less than a second.
+SMALL = 600
+# Of the eigenvectors: to rounding, or as near as the solver of c is.
+_EXACT, _NEAR = 1e-10, 1e-4
+# By how much what is left of y may raise f, and the least that single precision can tell.
+_SHARE_LEFT, _LEAST_LEFT = 0.01, 1e-4
 # A direction whose share of the degree is below this involves isolated documents only: rounding in
 # UᵀDU is about 1e-15 of its largest eigenvalue, and a linked document weighs far more than 1e-10.
 _UNSEEN = 1e-10
@@ -151,15 +202,8 @@ def orthogonal_directions(
     pencil = _Pencil.build(affinity_gram, degree_gram, scales)
     unseen = _unseen_directions(pencil, scales)
     n_seen = min(n_directions, pencil.root.shape[0])
-    taken = unseen
-    while taken.shape[1] < unseen.shape[1] + n_seen:
-        missing = unseen.shape[1] + n_seen - taken.shape[1]
-        values, basis = _diagonalise(pencil, taken)
-        # The steps are many small products, in which several threads would wait for each other,
-        # on a busy machine for ten times as long as they work.
-        with one_blas_thread():
-            taken = _take_some(values, basis, taken, missing)
-    seen = taken[:, unseen.shape[1] :]
+    with one_blas_thread():
+        seen = _space_directions(*_diagonalise(pencil, unseen), unseen, n_seen)
     values = np.concatenate([pencil.quotients(seen), np.zeros(n_directions - n_seen)])
     return OrthogonalDirections(np.hstack([seen, unseen[:, : n_directions - n_seen]]), values)
 
@@ -212,183 +256,157 @@ def _diagonalise(pencil: _Pencil, taken: Floats) -> tuple[Floats, Floats]:
     return values[::-1], basis
 
 
-def _take_some(values: Floats, basis: Floats, taken: Floats, n_missing: int) -> Floats:
-    """Append directions to `taken` while that is cheaper than a restart."""
-    problem = ConstrainedDiagonal(values)
-    n_taken = taken.shape[1]
-    n_columns = n_taken + min(n_missing, _directions_before_restart(values.size))
-    columns = np.hstack([taken, np.empty((taken.shape[0], n_columns - n_taken))])
-    for j in range(n_taken, n_columns):
-        direction = basis @ problem.largest()
+def _space_directions(values: Floats, basis: Floats, unseen: Floats, count: int) -> Floats:
+    """Find directions one after the other, in coordinates in which the pencil is diagonal."""
+    complement = Complement(lambda v: values * v, len(values))
+    columns = np.hstack([unseen, np.empty((len(unseen), count))])
+    for j in range(unseen.shape[1], columns.shape[1]):
+        direction = basis @ complement.leading().vector
         for _ in range(2):  # the second pass removes what rounding left
             direction /= np.linalg.norm(direction)
             direction -= columns[:, :j] @ (columns[:, :j].T @ direction)
         columns[:, j] = direction / np.linalg.norm(direction)
-        problem.add(basis.T @ columns[:, j])
-    return columns
+        complement.add(basis.T @ columns[:, j])
+    return columns[:, unseen.shape[1] :]
 
 
-def _directions_before_restart(n: int) -> int:
-    """Balance m steps at about 8nk² operations, k = 1 … m, with one restart at about 30n³."""
-    return max(1, min(n // 2, round(float(np.cbrt(11 * n * n)))))
+class DocumentDirections(NamedTuple):
+    """Directions as orthonormal rows over the terms, g of each, and what g cannot exceed."""
+
+    components: Floats
+    values: Floats
+    bounds: Floats
 
 
-# Relative to the largest |λ|. A value is accepted if no eigenvalue exceeds it by more.
-_VALUE_TOLERANCE = 1e-12
-# Relative to the largest |λ|. The λᵢ this close to the shift stay in the small matrix, so that no
-# entry of the rest exceeds 1 / _NEAR.
-_NEAR = 1e-2
-# A unit column with a smaller new part adds more rounding than information.
-_DEPENDENT = 1e-12
-_BLOCK_SIZE = 4
-# Three shifts are usual. Bisection alone needs forty; after that the dense solver is used.
-_MAX_SHIFTS = 45
+def document_directions(
+    X: sparse.csr_array,
+    W: Affinity,
+    gram: DecomposedGram | SparseGram,
+    count: int,
+    *,
+    exact: bool,
+    rng: np.random.Generator,
+) -> DocumentDirections:
+    """Find directions by the places y = Xa of documents, each of which has a neighbour.
+
+    With u = D^½y, N = D^-½WD^-½ and a = Xᵀc, g is uᵀNu / uᵀu, and aⱼᵀa = cⱼᵀy: u is the largest
+    eigenvector of N on the complement of all D^-½cⱼ, and c follows from XXᵀc = y.
+    """
+    degrees, Xt = W.degrees, transposed(X)
+    scale = 1 / np.sqrt(degrees)
+    complement = Complement(
+        lambda u: scale * (W @ (scale * u)),
+        len(degrees),
+        start=np.sqrt(degrees),
+        tolerance=_EXACT if exact else _NEAR,
+        rng=rng,
+    )
+    complement.add(scale[:, np.newaxis] * gram.null)
+    rows, mixing = np.zeros((count, X.shape[1])), np.zeros((len(degrees), count), order="F")
+    values, bounds = np.zeros(count), np.zeros(count)
+    for j in range(count):
+        u, bounds[j] = complement.leading()
+        # What is left of y adds at most twice its square to f.
+        left = np.sqrt(_SHARE_LEFT / 2 * max(1 - bounds[j], 0))
+        c = gram.solve(scale * u, max(left, _LEAST_LEFT))
+        a = Xt @ c
+        for _ in range(2):  # the second pass removes what rounding left
+            length = np.linalg.norm(a)
+            a, c = a / length, c / length
+            shares = rows[:j] @ a
+            a, c = a - rows[:j].T @ shares, c - mixing[:, :j] @ shares
+        length = np.linalg.norm(a)
+        rows[j], mixing[:, j] = a / length, c / length
+        y = X @ rows[j]
+        values[j] = (y @ (W @ y)) / (y @ (degrees * y))
+        complement.add(scale * mixing[:, j])
+    return DocumentDirections(rows, values, bounds)
 
 
-class ConstrainedDiagonal:
-    """diag(λ), λ descending, on the complement of a growing set of constraints C.
+class LeadingVector(NamedTuple):
+    """A unit vector and its value."""
 
-    `largest` finds the unit vector w with the largest quotient Σ λᵢwᵢ². The stationary values are
-    the eigenvalues of P·diag(λ)·P, P the projector on the complement of C. For a shift μ, block
-    elimination of
+    vector: Floats
+    value: float
 
-        [ Λ - μ   C ]
-        [  Cᵀ     0 ]
 
-    leaves a small symmetric matrix, as large as the number of constraints plus the few λᵢ next to
-    μ (dividing by those would lose digits). Its LDLᵀ factorisation gives two things:
+# Up to so many dimensions a complement is solved as a dense problem: as fast, to the last digit.
+_DENSE = 150
+_BASIS = 24  # vectors of a Lanczos basis
+# Values are all above -1: the constraints, whose value is 0, must not come before them.
+_SHIFT = 2.0
+# Of a random vector in each start, so that no eigenvector is orthogonal to it.
+_DRAWN = 1e-2
 
-    - by Sylvester's law of inertia, the number of eigenvalues above μ: a proof of the maximum;
-    - solves with P·diag(λ)·P - μ on the complement in O(r k): inverse iteration.
 
-    Shifts approach the largest eigenvalue from above; it is accepted if none is higher.
+class Complement:
+    """The largest value of a symmetric operator on the complement of a growing set of vectors.
+
+    The eigenvalues of the operator are between -1 and 1.
     """
 
-    def __init__(self, diagonal: Floats) -> None:
-        self._diagonal = diagonal
-        self._constraints = np.empty((diagonal.size, 0))
-        self._scale = float(np.abs(diagonal).max()) or 1.0
-        self._tolerance = _VALUE_TOLERANCE * self._scale
-        # Upper bound of the eigenvalues; another constraint never raises one (interlacing).
-        self._upper = float(diagonal[0]) + self._tolerance
-        self._ritz_vectors = np.eye(diagonal.size, min(_BLOCK_SIZE, diagonal.size))
-        self._random = np.random.default_rng(0)
+    def __init__(
+        self,
+        times: Callable[[Floats], Floats],
+        size: int,
+        *,
+        start: Floats | None = None,
+        tolerance: float = 1e-12,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self._times, self._size, self._tolerance = times, size, tolerance
+        self._rng = rng or np.random.default_rng(0)
+        self._columns = np.zeros((size, _BASIS), order="F")
+        self._count = 0
+        self._start = self._drawn() if start is None else start
 
-    def add(self, constraint: Floats) -> None:
-        """Require w to be orthogonal to one more vector."""
-        C = self._constraints
-        for _ in range(2):  # the second pass removes what rounding left
-            constraint = constraint - C @ (C.T @ constraint)
-            constraint /= np.linalg.norm(constraint)
-        self._constraints = np.column_stack([C, constraint])
+    def add(self, vectors: Floats) -> None:
+        """Require orthogonality to one more vector, or to columns."""
+        for vector in np.atleast_2d(vectors.T):
+            unit = self._unit(self._unit(vector))  # the second pass removes what rounding left
+            if self._count == self._columns.shape[1]:
+                self._columns = np.asfortranarray(np.tile(self._columns, 2))
+            self._columns[:, self._count] = unit
+            self._count += 1
 
-    def largest(self) -> Floats:
-        """Return the unit vector on the complement of the constraints with the largest quotient."""
-        if not self._constraints.shape[1]:
-            return np.asarray(self._ritz_vectors[:, 0])
-        lower, upper = -np.inf, self._upper
-        # A random vector joins each search, in case the constraints exhausted the previous basis.
-        new = self._random.standard_normal((self._diagonal.size, 1))
-        new /= np.linalg.norm(new)
-        values, error = self._rayleigh_ritz(np.hstack([self._ritz_vectors, new]))
-        shift = upper
-        for _ in range(_MAX_SHIFTS):
-            pencil = _ShiftedPencil(self._diagonal, self._constraints, shift, _NEAR * self._scale)
-            if pencil.is_singular:  # the shift is an eigenvalue to the last bit: step off it
-                shift += self._tolerance
-                continue
-            if pencil.n_above:
-                lower = shift
-            else:
-                upper = shift
-            proved = upper - values[0] <= 2 * self._tolerance
-            values, error = self._rayleigh_ritz(self._iterated(pencil))
-            if proved:
-                self._upper = upper
-                return np.asarray(self._ritz_vectors[:, 0])
-            lower = max(lower, values[0])
-            shift = values[0] + max(self._tolerance, error)
-            if not lower < shift < upper:
-                shift = (lower + upper) / 2 if lower + self._tolerance < upper else upper
-        return self._largest_by_dense_solver()
+    def leading(self) -> LeadingVector:
+        """Return the vector with the largest value."""
+        if self._size <= _DENSE or self._size - self._count <= _BASIS:
+            return self._by_dense_solver()
+        operator = LinearOperator((self._size, self._size), matvec=self._image, dtype=np.float64)
+        # The second is the start of the next search, with something of every other.
+        values, vectors = eigsh(
+            operator,
+            k=2,
+            which="LA",
+            v0=self._project(self._start),
+            ncv=_BASIS,
+            tol=self._tolerance,
+            maxiter=50 * self._size,
+        )
+        first, second = vectors[:, np.argmax(values)], vectors[:, np.argmin(values)]
+        self._start = second + self._drawn()
+        return LeadingVector(self._unit(first), float(values.max()) - _SHIFT)
 
-    def _iterated(self, pencil: _ShiftedPencil) -> Floats:
-        """Join the Ritz vectors and their images by one inverse iteration.
+    def _image(self, v: Floats) -> Floats:
+        v = self._project(v.ravel())
+        return self._project(self._times(v)) + _SHIFT * v
 
-        More iterations on one shift, or more vectors, cost what they save.
-        """
-        solved = self._project(pencil.solve(self._ritz_vectors))
-        return np.hstack([self._ritz_vectors, solved / np.linalg.norm(solved, axis=0)])
+    def _project(self, v: Floats) -> Floats:
+        columns = self._columns[:, : self._count]
+        return np.asarray(v - columns @ (columns.T @ v))
 
-    def _rayleigh_ritz(self, trial: Floats) -> tuple[Floats, float]:
-        """Keep the best few Ritz vectors; return their values and the first one's error.
+    def _unit(self, v: Floats) -> Floats:
+        v = self._project(v)
+        return np.asarray(v / np.linalg.norm(v))
 
-        The error is the second-order estimate residual² / gap.
-        """
-        basis, triangle, _ = qr(self._project(trial), mode="economic", pivoting=True)
-        independent = np.abs(np.diagonal(triangle)) > _DEPENDENT
-        basis = np.linalg.qr(self._project(basis[:, independent]))[0]
-        projected = basis.T @ (self._diagonal[:, None] * basis)
-        values, rotation = np.linalg.eigh(projected)
-        values = values[::-1][:_BLOCK_SIZE]
-        self._ritz_vectors = basis @ rotation[:, ::-1][:, :_BLOCK_SIZE]
-        best = self._ritz_vectors[:, :1]
-        residual = self._project(self._diagonal[:, None] * best) - values[0] * best
-        gap = values[0] - values[1] if values.size > 1 else self._scale
-        squared = float(np.vdot(residual, residual))
-        return values, squared / max(float(gap), np.sqrt(squared), float(np.finfo(float).tiny))
+    def _drawn(self) -> Floats:
+        drawn = self._rng.standard_normal(self._size)
+        return np.asarray(_DRAWN * drawn / np.linalg.norm(drawn))
 
-    def _project(self, block: Floats) -> Floats:
-        """Remove from each column what violates the constraints."""
-        return block - self._constraints @ (self._constraints.T @ block)
-
-    def _largest_by_dense_solver(self) -> Floats:
-        """Solve on an explicit basis of the complement: slow, but without start or shift."""
-        n_constraints = self._constraints.shape[1]
-        complement = qr(self._constraints)[0][:, n_constraints:]
-        values, rotation = eigh(complement.T @ (self._diagonal[:, None] * complement))
-        self._upper = float(values[-1]) + self._tolerance
-        self._ritz_vectors = complement @ rotation[:, ::-1][:, :_BLOCK_SIZE]
-        return np.asarray(self._ritz_vectors[:, 0])
-
-
-class _ShiftedPencil:
-    """The factorised [Λ - μ, C; Cᵀ, 0] after eliminating all λᵢ except those next to μ."""
-
-    def __init__(self, diagonal: Floats, constraints: Floats, shift: float, near: float) -> None:
-        difference = diagonal - shift
-        self._near = np.flatnonzero(np.abs(difference) < near)
-        self._far = np.flatnonzero(np.abs(difference) >= near)
-        self._inverse = 1 / difference[self._far, None]
-        self._far_constraints = constraints[self._far]
-        n_near, n_constraints = self._near.size, constraints.shape[1]
-        small = np.zeros((n_near + n_constraints, n_near + n_constraints), order="F")
-        small[range(n_near), range(n_near)] = difference[self._near]
-        small[n_near:, :n_near] = constraints[self._near].T
-        small[n_near:, n_near:] = -self._far_constraints.T @ (self._inverse * self._far_constraints)
-        self._factor, self._pivots, zero_pivot = dsytrf(small, lower=1, overwrite_a=1)
-        self.is_singular = zero_pivot > 0
-        self.n_above = self._count_above(difference[self._far], n_constraints)
-
-    def solve(self, block: Floats) -> Floats:
-        """Return x on the complement with P·(Λ - μ)·x = each column of the block."""
-        eliminated = self._inverse * block[self._far]
-        right = np.vstack([block[self._near], -self._far_constraints.T @ eliminated])
-        solution, _ = dsytrs(self._factor, self._pivots, right, lower=1)
-        n_near = self._near.size
-        x = np.empty_like(block)
-        x[self._near] = solution[:n_near]
-        multipliers = self._far_constraints @ solution[n_near:]
-        x[self._far] = eliminated - self._inverse * multipliers
-        return x
-
-    def _count_above(self, far_differences: Floats, n_constraints: int) -> int:
-        """Count the eigenvalues above the shift.
-
-        A 2 x 2 pivot (marked by two negative indices) has one eigenvalue of each sign.
-        The constraints themselves add one positive eigenvalue each.
-        """
-        single = self._pivots > 0
-        positive = np.count_nonzero(np.diagonal(self._factor)[single] > 0)
-        positive += np.count_nonzero(~single) // 2
-        return int(np.count_nonzero(far_differences > 0) + positive - n_constraints)
+    def _by_dense_solver(self) -> LeadingVector:
+        columns = self._columns[:, : self._count]
+        basis = qr(columns)[0][:, self._count :] if self._count else np.eye(self._size)
+        image = np.column_stack([self._times(column) for column in basis.T])
+        values, vectors = np.linalg.eigh(basis.T @ image)
+        return LeadingVector(self._unit(basis @ vectors[:, -1]), float(values[-1]))

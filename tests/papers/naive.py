@@ -103,14 +103,22 @@ def lpp(X: Any, W: Any, count: int, V: Any) -> tuple[Any, Any]:
 def lpi(X: Any, W: Any, count: int, space: int | None = None, V: Any = None) -> tuple[Any, Any]:
     """Solve Zᵀ W Z b = λ Zᵀ D Z b in the leading part of the SVD space, a = V b.
 
-    What is nearest to the constant is taken out by looking on its complement only.
+    A direction that is constant is taken out by looking on its complement only.
     """
     V = (terms_space(X) if V is None else V)[:, :space]
     Z, d = X @ V, W.sum(axis=1)
-    complement = linalg.null_space((d @ Z)[np.newaxis])
-    Z, V = Z @ complement, V @ complement
+    moment = d @ Z
+    if moment @ linalg.solve(Z.T @ (d[:, np.newaxis] * Z), moment) > (1 - 1e-6) * d.sum():
+        complement = linalg.null_space(moment[np.newaxis])
+        Z, V = Z @ complement, V @ complement
     values, b = linalg.eigh(Z.T @ W @ Z, Z.T @ (d[:, np.newaxis] * Z))
     return values[::-1][:count], (V @ b[:, ::-1])[:, :count]
+
+
+def locality(X: Any, W: Any, a: Any) -> Any:
+    """Return aᵀ Xᵀ L X a / aᵀ Xᵀ D X a of each column."""
+    Z, d = X @ a, W.sum(axis=1)
+    return 1 - np.sum(Z * (W @ Z), axis=0) / np.sum(d[:, np.newaxis] * Z**2, axis=0)
 
 
 def olpi(X: Any, W: Any, count: int, space: int | None = None, V: Any = None) -> Any:

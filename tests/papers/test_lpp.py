@@ -66,12 +66,12 @@ def test_complete_graph_is_close_to_the_global_structure() -> None:
     X = spread_documents()
     degrees = complete(X).degrees
     assert degrees.std() < 0.03 * degrees.mean()
-    # The first singular vector is the mean direction, which LPI leaves out.
-    lpi = LPI(3, graph="complete").fit(X)
+    # The first singular vector is nearly the mean direction.
+    lpi = LPI(4, graph="complete").fit(X)
     lsi = LSI(4, solver="dense").fit(X)
     assert subspace_angles(lpi.components_.T, lsi.components_.T).max() < 0.05
-    nearest_graph = LPI(3, graph="nearest", n_neighbors=5).fit(X)
-    assert subspace_angles(nearest_graph.components_.T, lsi.components_.T).max() > 0.15
+    nearest_graph = LPI(4, graph="nearest", n_neighbors=5).fit(X)
+    assert subspace_angles(nearest_graph.components_.T, lsi.components_.T).max() > 0.1
 
 
 def test_complete_graph_is_close_to_pca_beyond_the_mean() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lpisearch.graphs.affinity import complete
 from lpisearch.graphs.base import GraphOptions
@@ -43,7 +44,25 @@ def test_what_counts_as_unlabelled(nothing: Any) -> None:
 
 def test_zero_is_a_label() -> None:
     assert memberships([0, 1, -1], 3)[1] == [0, 1]
-    assert memberships(np.array([0, 1, -1]), 3)[1] == [0, 1]  # type: ignore[arg-type]  # as users do
+    assert memberships(np.array([0, 1, -1]), 3)[1] == [0, 1]
+
+
+FLAGS = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("y", [FLAGS, FLAGS > 0, FLAGS.astype(float), sparse.csr_array(FLAGS)])
+def test_a_row_of_0_and_1_for_each_document_names_its_classes(y: Any) -> None:
+    shares, names = memberships(y, 3)
+    assert names == [0, 1, 2]
+    np.testing.assert_array_equal(shares.toarray(), [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]])
+
+
+def test_numbers_that_are_no_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match="other than 0 and 1"):
+        memberships(2 * FLAGS, 3)
+    with pytest.raises(ValueError, match=r"y holds 0\.25, which is not a class"):
+        memberships([0.25, 1.0, 2.0], 3)
+    assert memberships(np.array([[1.0], [2.0]]), 2)[1] == [1.0, 2.0]
 
 
 def test_labels_must_be_there() -> None:

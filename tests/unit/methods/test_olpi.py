@@ -9,7 +9,6 @@ from scipy.linalg import eigh, qr, svd
 
 from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
-from lpisearch.methods import linalg as space_module
 from lpisearch.methods import olpi as olpi_module
 from lpisearch.methods.base import FewerDimensions
 from lpisearch.methods.olpi import OLPI
@@ -212,24 +211,32 @@ def test_the_svd_space_can_be_limited() -> None:
     np.testing.assert_allclose(components @ leading.T @ leading, components, atol=1e-10)
 
 
-def test_a_large_collection_is_cut_to_its_leading_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(7)
-    X = random.random((60, 8)) @ random.random((8, 90)) + 1e-4 * random.random((60, 90))
-    exact = OLPI(n_components=4, svd_components=8).fit(X)
-    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
-    monkeypatch.setattr(space_module, "LEADING_SPACE", 8)
-    found = OLPI(n_components=4).fit(X)
-    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, atol=1e-4)
-    gram = found.components_ @ found.components_.T
-    np.testing.assert_allclose(gram, np.eye(4), atol=1e-12)
-    again = OLPI(n_components=4).fit(X)
+# With hardly more terms than documents XXᵀ is nearly singular, and the criterion further away.
+@pytest.mark.parametrize(("n_terms", "share", "more"), [(900, 1.1, 1e-6), (320, 1, 2e-3)])
+def test_many_documents_are_solved_by_iteration(
+    n_terms: int, share: float, more: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.vstack([topics(320, n_terms), topics(320, n_terms)[:5]])  # five are there twice
+    exact = OLPI(n_components=12, svd_components=None).fit(X)
+    monkeypatch.setattr(olpi_module, "FULL_SPACE", 100)
+    monkeypatch.setattr(olpi_module, "SMALL", 100)
+    found = OLPI(n_components=12).fit(X)
+    assert (exact.solver_, found.solver_) == ("exact", "iterative")
+    assert np.all(found.locality_ < share * exact.locality_ + more)
+    assert np.all(found.eigenvalues_ <= found.bounds_ + 1e-6)
+    np.testing.assert_allclose(found.components_ @ found.components_.T, np.eye(12), atol=1e-6)
+    again = OLPI(n_components=12).fit(X)
     np.testing.assert_array_equal(again.components_, found.components_)
 
 
-def test_more_dimensions_than_the_leading_space_widen_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(olpi_module, "FULL_SPACE_ORTHOGONAL", 20)
-    monkeypatch.setattr(space_module, "LEADING_SPACE", 10)
-    assert OLPI(n_components=20).fit(topics(60, 90)).n_components_ == 20
+def test_exact_places_and_the_space_of_the_decomposition_agree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = np.vstack([topics(40, 120), topics(40, 120)[:3]])
+    in_space = OLPI(n_components=8, n_neighbors=4).fit(X)
+    monkeypatch.setattr(olpi_module, "SMALL", 10)
+    by_places = OLPI(n_components=8, n_neighbors=4).fit(X)
+    np.testing.assert_allclose(by_places.locality_, in_space.locality_, atol=1e-9)
 
 
 @pytest.mark.parametrize(
