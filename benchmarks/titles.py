@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from benchmarks import arguments
-from benchmarks.retrieval import _library, _precision, judged_of
+from benchmarks.retrieval import _precision, build_library, judged_of
 from lpisearch.ingest import ingestion as storing
 from lpisearch.options import SearchOptions
 from lpisearch.text.tokeniser import _begins_with, document_tokens
@@ -52,7 +52,7 @@ def main() -> None:
         for name in COLLECTIONS:
             with tempfile.TemporaryDirectory() as folder:
                 with patch.object(storing, "document_tokens", way):
-                    library = _library(name, Path(folder))
+                    library = build_library(name, Path(folder))
                 judged = judged_of(name)
                 found += [
                     _precision(library, name, judged, SearchOptions(by=by))

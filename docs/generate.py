@@ -13,6 +13,10 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,23 +66,90 @@ def cli_page(helps: dict[str, str]) -> str:
 
 
 def man_page(helps: dict[str, str]) -> str:
-    """Return the same as a manual page."""
+    """Return the manual page: what the program is, and the same help."""
+    from lpisearch.cli.verbs import EXAMPLES
+
     name, purpose = "lpisearch", "search and classify documents by meaning, on an ordinary computer"
     lines = [
         f'.TH {name.upper()} 1 "" "{name}" "User Commands"',
         *(".SH NAME", rf"{name} \- {purpose}"),
-        *(".SH SYNOPSIS", f".B {name}", "[OPTIONS] COMMAND [ARGS]..."),
-        ".SH DESCRIPTION",
+        ".SH SYNOPSIS",
+        ".nf",
+        *(rf".B {name} \fI{verb}\fR {roff(rest)}".rstrip() for verb, rest in SYNOPSIS),
+        ".fi",
+        *(".SH DESCRIPTION", *paragraphs(DESCRIPTION), ".SH COMMANDS"),
     ]
     for verb, text in helps.items():
-        heading = [f'.SH "{verb.upper()}"'] if verb != name else []
-        lines += [*heading, ".nf", ".in 0", *map(roff, text.splitlines()), ".fi"]
-    lines += [
-        *(".SH FILES", ".TP", ".I lpisearch.db", "Default library."),
-        *(".TP", ".I lpisearch.toml", "Settings, next to the library; config path names your own."),
-        *(".SH EXIT STATUS", "0 done, 1 a stated error, 2 wrong usage, 130 stopped by Ctrl-C."),
-    ]
+        lines += [f'.SS "{verb}"', ".nf", ".in 0", *map(roff, text.splitlines()), ".fi"]
+    for heading, entries in (("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT)):
+        lines += [f".SH {heading}", *tagged(entries)]
+    lines += [".SH EXIT STATUS", *tagged(EXIT_STATUS), ".SH EXAMPLES"]
+    for verb in EXAMPLES_SHOWN:
+        purpose, command = EXAMPLES[verb][0]
+        lines += [".PP", f"{roff(purpose)}:", ".PP", ".nf", ".RS 4"]
+        lines += [f"{name} {roff(command)}", ".RE", ".fi"]
+    see_also = ", ".join(rf"\fB{page}\fR({section})" for page, section in SEE_ALSO)
+    lines += [".SH SEE ALSO", f"{see_also}.", *paragraphs(MORE)]
     return "\n".join(lines) + "\n"
+
+
+SYNOPSIS = (
+    ("COMMAND", "[OPTIONS] [ARGUMENTS]"),
+    ("ingest", "[OPTIONS] PATH..."),
+    ("search", "[OPTIONS] [TEXT...]"),
+    ("similar", "[OPTIONS] DOCUMENT"),
+    ("open", "[N|DOCUMENT]"),
+    ("serve", "[OPTIONS]"),
+    ("COMMAND", "--help | --help-all"),
+)
+DESCRIPTION = """\
+lpisearch keeps documents of many formats in a library, a single file, and finds them by their
+words and by their meaning, without a network and without a graphics card. What a document means is
+learned from the library itself by Locality Preserving Indexing.
+
+"ingest" adds files and folders and builds the index; unchanged files are skipped the next time.
+"search" answers a query: words rank, "a phrase" must occur, -word must not. "open" opens a result.
+Results go to standard output, notes and progress to standard error, so results can be piped."""
+FILES = (
+    ("./lpisearch.db", "The library, unless another is named or configured."),
+    ("./lpisearch.index/", "Its indexes, next to it; they can be rebuilt."),
+    ("./lpisearch.toml", "Settings of the library next to it."),
+    ("~/.config/lpisearch/config.toml", "Your own settings (config path names the file)."),
+    ("~/.local/state/lpisearch/", "Locations of the last results, and the history of the prompt."),
+    ("~/.cache/lpisearch/", "Evaluations that were interrupted, and downloaded indexes."),
+)
+ENVIRONMENT = (
+    ("LPISEARCH_DB", "The library, a file or a postgresql:// URL; --db overrides it."),
+    ("LPISEARCH_PAGER, PAGER", "The pager of long answers at a terminal (less); cat for none."),
+    ("LPISEARCH_TOKEN", "The token that the server requires of clients."),
+    (
+        "LPISEARCH_INDEX_STORE",
+        "Where the shared folder of indexes of a PostgreSQL library is mounted here.",
+    ),
+    ("NO_COLOR, FORCE_HYPERLINK", "No colours; links to files also in an unknown terminal."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME", "Where the files above are."),
+)
+EXIT_STATUS = (
+    ("0", "Done."),
+    ("1", "A stated error; also no results, with --fail-if-none."),
+    ("2", "Wrong usage."),
+    ("130", "Interrupted by Ctrl-C; completed work is saved."),
+)
+EXAMPLES_SHOWN = ("ingest", "search", "similar", "open", "classify", "serve")
+SEE_ALSO = (("fzf", 1), ("jq", 1), ("rg", 1), ("sqlite3", 1))
+MORE = """\
+The documentation is in the folder docs of the source: tour.md, searching.md (the syntax of
+queries), ingesting.md, settings.md, recipes.md (other programs), web.md and python.md."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return paragraphs in troff."""
+    return [line for part in text.split("\n\n") for line in (".PP", *map(roff, part.splitlines()))]
+
+
+def tagged(entries: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a list of terms and what they are, in troff."""
+    return [line for term, text in entries for line in (".TP", rf"\fB{roff(term)}\fR", roff(text))]
 
 
 def roff(line: str) -> str:
@@ -89,16 +160,16 @@ def roff(line: str) -> str:
 
 def verbs(group: list[str]) -> list[list[str]]:
     """Return every command below a group, each followed by its own."""
-    _, _, commands = help_of(group).partition("\nCommands:\n")
+    commands = help_of(group).partition("\nCommands:\n")[2].partition("\nOther names:\n")[0]
     names = [[*group, name] for name in VERBS.findall(commands)]
     return [verb for name in names for verb in (name, *verbs(name))]
 
 
 def help_of(verb: list[str]) -> str:
-    """Return the --help of a command."""
+    """Return the full help of a command."""
     environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
     environment.pop("LPISEARCH_DB", None)
-    command = [sys.executable, "-m", "lpisearch", *verb, "--help"]
+    command = [sys.executable, "-m", "lpisearch", *verb, "--help-all"]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     lines = [line.rstrip() for line in result.stdout.strip().splitlines()]
     return "\n".join(lines).replace("python -m lpisearch", "lpisearch")

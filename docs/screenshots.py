@@ -1,20 +1,23 @@
-"""Take the pictures of docs/web.md anew: every page of the sample corpus, in a real browser.
+"""Take the pictures of the pages and of the terminal again, with the sample corpus.
 
-Run `python docs/screenshots.py [PAGE …]`. Needs the extra `web`, Playwright and Debian's chromium
-(`apt-get install chromium`). Pictures go to docs/images/: light, dark and narrow for each page.
+Run `python docs/screenshots.py [PAGE …]`. Pages need the extra `web`, Playwright and chromium of
+Debian (`apt-get install chromium`); their pictures are light, dark and narrow. `terminal` as the
+only PAGE draws what the program prints at a pseudo-terminal. All go to docs/images/.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import pty
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -43,8 +46,19 @@ ADDRESSES = {
 TEXT = "my chain slips on the smallest sprocket"
 
 
+# Pictures of the terminal: columns, and what is typed in a folder with the sample documents.
+TERMINALS = {
+    "terminal-search": (80, ("ingest letters", "search why does my bread stay flat -k 3")),
+    "terminal-narrow": (40, ("search watching a solar eclipse -k 2",)),
+    "terminal-help": (80, ("--help",)),
+}
+
+
 def main() -> None:
     """Take the pictures of all pages, or of those that are named."""
+    if sys.argv[1:] == ["terminal"]:
+        draw_terminals()
+        return
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -60,6 +74,59 @@ def main() -> None:
             for kind in SIZES:
                 take(browser, root, name, kind)
         browser.close()
+
+
+def draw_terminals() -> None:
+    """Draw what the program prints at a terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home) / "documents"
+        shutil.copytree(IMAGES.parent.parent / "sample_corpus" / "documents", folder / "letters")
+        typed(home, folder, "ingest letters", 80)  # so that each picture can search
+        for name, (columns, commands) in TERMINALS.items():
+            if commands[0].startswith("ingest"):
+                (folder / "lpisearch.db").unlink()
+                shutil.rmtree(folder / "lpisearch.index")
+            console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
+            for command in commands:
+                console.print(Text(f"$ lpisearch {command}", style="bold"))
+                console.print(Text.from_ansi(typed(home, folder, command, columns)))
+            svg = console.export_svg(title="lpisearch", clear=False)
+            svg = re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.DOTALL)  # no outside requests
+            (IMAGES / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
+def typed(home: str, folder: Path, command: str, columns: int) -> str:
+    """Return what a command prints at a terminal, progress that was erased left out."""
+    keeper, terminal = pty.openpty()
+    own = {f"XDG_{kind}_HOME": home for kind in ("CONFIG", "STATE", "CACHE")}
+    size = {"COLUMNS": str(columns), "LINES": "100", "TERM": "xterm-256color"}
+    environment = os.environ | own | size | {"FORCE_HYPERLINK": "0", "LPISEARCH_PAGER": "cat"}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "lpisearch", *command.split()],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=folder,
+        env=environment,
+    )
+    os.close(terminal)
+    printed = b""
+    with suppress(OSError):  # the other end is closed
+        while block := os.read(keeper, 65536):
+            printed += block
+    os.close(keeper)
+    if running.wait():
+        sys.exit(f"{command}: {printed.decode()}")
+    lines: list[str] = []
+    for line in printed.decode().replace("\r\n", "\n").split("\n"):
+        erased = line.count("\x1b[1A")
+        lines = lines[:-erased] if erased else lines
+        shown = re.split(r"\r|\x1b\[2K|\x1b\[1A", line)[-1]
+        lines.append(re.sub(r"\x1b\[\?25[lh]", "", shown))
+    return "\n".join(lines).strip("\n") + "\n"
 
 
 @contextmanager

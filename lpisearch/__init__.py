@@ -15,17 +15,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = VERSION = "0.2.0"
+VERSION = "0.4.0.dev0"
+__version__ = VERSION
 
 _METHODS = "lpisearch.methods.catalogue"
 _HOMES = {
     "lpisearch.errors": """
-        BadOption BadPreference ClassifierNotFound ClusterError DocumentDamaged DocumentNotFound
-        FileInTheWay IndexDamaged IndexNotFound IndexOutdated IndexTooNew IndexUnreadable
-        IndexUnwritable LibraryDamaged LibraryError LibraryLocked LibraryNotFound LibraryTooNew
-        LibraryUnwritable LpiSearchError NotALibrary NotUnicode NothingThere NothingToEvaluate
-        NothingToIndex PlotUnavailable PreferencesUnwritable ReaderError ReportUnwritable
-        ServerRefused ServerUnreachable SeveralDocuments SeveralNames SubspaceError
+        AnswerInvalid BadOption BadPreference ClassifierNotFound ClusterError DocumentDamaged
+        DocumentNotFound FileInTheWay IndexDamaged IndexNotFound IndexNotHere IndexOutdated
+        IndexTooNew IndexUnreadable IndexUnwritable LibraryDamaged LibraryError LibraryLocked
+        LibraryNotFound LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode
+        NothingThere NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable
+        ReaderError ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
+        SubspaceError
     """,
     "lpisearch.library": "Library open",
     "lpisearch.model.answers": """

@@ -71,6 +71,15 @@ KEYS: Mapping[str, Key] = {
     "opener": Key(
         _TEXT, "", "Command that opens a result; {file} and {page} are filled in.", own=True
     ),
+    "auto_index": Key(
+        _TEXT, "yes", "Whether an ingest also builds the index.", choices=("yes", "no")
+    ),
+    "encoder": Key(
+        _TEXT,
+        "",
+        "Your encoder: its name, MODULE:NAME, an address of embeddings or a file of word vectors.",
+        own=True,
+    ),
     **keys_of(SearchOptions),
     **keys_of(IngestOptions),
     **keys_of(IndexOptions, "index."),
@@ -143,6 +152,12 @@ def default_library() -> Preference | None:
     if isinstance(location, Path):
         location = preference.file.parent / location.expanduser()
     return Preference(location, preference.file, preference.line)
+
+
+def own_encoder() -> str | None:
+    """Return the encoder that the user has set; None if there is none."""
+    preference = read_preferences().get("encoder")
+    return str(preference.value) if preference is not None and preference.value else None
 
 
 def check_value(

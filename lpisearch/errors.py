@@ -39,6 +39,18 @@ class LpiSearchError(Exception):
         return str(self.message)
 
 
+class QueryFieldInvalid(LpiSearchError):
+    """A field of a query, such as date:, has a value that cannot work."""
+
+    exit_status: ClassVar[int] = 2
+
+    def __init__(self, typed: str, value: str) -> None:
+        super().__init__(
+            f"{typed}: “{value}” is not a date such as 2024, 2024-05 or 2024..2025.",
+            f'to search for it as written, put it in quotation marks: "{typed}"',
+        )
+
+
 class BadOption(LpiSearchError):
     """An option has a value that cannot work.
 
@@ -233,6 +245,19 @@ class NothingThere(_OneFact):
     advice = "check the path, or put it in quotes"
 
 
+class GoneWithDocuments(NothingThere):
+    """A path names no file and no folder, but documents came from there."""
+
+    def __init__(self, path: str, documents: str) -> None:
+        super().__init__(path)
+        self.what = f"{path} is gone; the library has {documents} from there."
+        self.next_step = Message(
+            "if it moved, ingest it where it is now: documents keep their labels. "
+            "To remove them, add ",
+            Option("prune"),
+        )
+
+
 class ReaderError(LpiSearchError):
     """A file could not be read; the message states the reason, and the caller adds the file."""
 
@@ -257,6 +282,16 @@ class IndexDamaged(_TwoFacts, SubspaceError):
 
     template = "The index in {} is damaged: {}."
     advice = call("index")
+
+
+class IndexNotHere(SubspaceError):
+    """The library was copied or moved without the folder of its index."""
+
+    def __init__(self, folder: Path, found: Path | None = None) -> None:
+        moved = "If the library was moved, move that too"
+        follow = f"{found} has it: rename that" if found else moved
+        what = f"The index is not built here: there is no {folder}. {follow}."
+        super().__init__(what, call("index"))
 
 
 class IndexUnreadable(_TwoFacts, SubspaceError):
@@ -297,6 +332,23 @@ class ClassifierNotFound(SubspaceError):
 
 class NothingToIndex(SubspaceError):
     """The documents are too few or too alike to learn from."""
+
+
+class EncoderNotFound(_TwoFacts):
+    """The name of an encoder leads to none."""
+
+    template = "Cannot open the encoder “{}”: {}."
+    advice = (
+        "name an installed encoder, MODULE:NAME, the address of an embeddings server, "
+        "or a .txt or .npz file of word vectors"
+    )
+
+
+class EncoderFailed(_TwoFacts):
+    """An encoder did not return vectors; what was encoded before is kept."""
+
+    template = "The encoder “{}” failed: {}."
+    advice = "mend it and run the same command again, or leave the encoder out"
 
 
 class NothingToEvaluate(LpiSearchError):
@@ -356,6 +408,13 @@ class ServerUnreachable(_TwoFacts):
 
     template = "Cannot reach a library at {}: {}."
     advice = "check the address, or start the server"
+
+
+class AnswerInvalid(_TwoFacts):
+    """A server answers what no library server answers."""
+
+    template = "The answer of {} is not one of a library: {}."
+    advice = "check the address, and that both programs are of the same version"
 
 
 class ServerRefused(LpiSearchError):

@@ -7,13 +7,14 @@ locked as long as its writer lives.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
 import stat
 import sys
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from lpisearch.errors import FileInTheWay, ReportUnwritable
 from lpisearch.location import Address, Location
@@ -34,6 +35,19 @@ def create(path: Path, mode: int = ANYONE) -> IO[bytes]:
     """Create and open a new file; an existing file or link is an error."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOT_THROUGH_LINKS | _AS_THEY_ARE
     return os.fdopen(os.open(path, flags, mode), "w+b")
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file of someone else to read: no pipe, device or link, none of which may end."""
+    stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (returned)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return stream
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | _NOT_THROUGH_LINKS | getattr(os, "O_NONBLOCK", 0))
 
 
 def mode_of(path: Location) -> int:

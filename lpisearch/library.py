@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
 from lpisearch.errors import DocumentNotFound, SubspaceError
 from lpisearch.location import Address, Location, parse_location
-from lpisearch.model.documents import Document, Entry, Filter
+from lpisearch.model.documents import Document, Entry, Filter, Traits
 from lpisearch.options import (
     ClassifyOptions,
     IndexOptions,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from lpisearch.search.session import Session
     from lpisearch.search.snapshot import Snapshot
+    from lpisearch.text.encoders import Encoding
 
 
 class Library:
@@ -79,10 +80,14 @@ class Library:
     ----------
     path
         A database file, or the address of a database. It may be missing until the first `ingest`.
+    encoder
+        A model of your own that turns texts into vectors: an `Encoder`, a function of texts, or the
+        name of one (docs/encoders.md). None, the default, searches without one.
     """
 
-    def __init__(self, path: Location) -> None:
+    def __init__(self, path: Location, encoder: Encoding | None = None) -> None:
         self.path = path
+        self._encoding = encoder
         self._lock = RLock()
         self._opened: Session | None = None
 
@@ -107,7 +112,7 @@ class Library:
 
         with self._lock:
             if self._opened is None:
-                self._opened = Session(self.path)
+                self._opened = Session(self.path, self._encoding)
             return self._opened
 
     @contextmanager
@@ -146,7 +151,7 @@ class Library:
         Returns
         -------
         Answer
-            A sequence of hits, with `notes` for the user: no index yet, unknown words.
+            A sequence of hits, with `notes` for the user: no index yet, unknown words, corrections.
 
         Examples
         --------
@@ -160,7 +165,7 @@ class Library:
 
         options = search_options(options, fields)
         with self._snapshot(options) as snapshot:
-            query = parse_query(text, snapshot, options.where)
+            query = parse_query(text, snapshot, options.where, literal=options.literal)
             query = moved_by_documents(query, snapshot, like, unlike)
             scores = score(query, snapshot, options)
             return present(scores, query, snapshot, options)
@@ -236,7 +241,7 @@ class Library:
         --------
         >>> reason = library.reason("letter", "first.txt", options=SearchOptions(by="lexical"))
         >>> [leg.name for leg in reason.legs]
-        ['words']
+        ['words', 'title']
         """
         from lpisearch.search.explanation import explain_score
         from lpisearch.search.feedback import moved_by_documents
@@ -244,7 +249,7 @@ class Library:
 
         options = options or SearchOptions()
         with self._snapshot(options) as snapshot:
-            query = parse_query(text, snapshot, options.where)
+            query = parse_query(text, snapshot, options.where, literal=options.literal)
             query = moved_by_documents(query, snapshot, like, unlike)
             return explain_score(query, snapshot, document, options)
 
@@ -262,7 +267,7 @@ class Library:
         from lpisearch.search.query import parse_words
 
         with self._snapshot(options or SearchOptions()) as snapshot:
-            query = parse_words(text, snapshot)
+            query = parse_words(text, snapshot, literal=options is not None and options.literal)
             return [marks(query, snapshot, part) for part in parts]
 
     def facets(self, where: Filter | None = None) -> Facets:
@@ -295,7 +300,7 @@ class Library:
         Its inner product with a row of `vectors` is the cosine that semantic search ranks by.
         """
         with self._snapshot(SearchOptions(index=index)) as snapshot:
-            tokens = snapshot.index_tokeniser.tokens(text)
+            tokens = snapshot.index_tokeniser.of_text(text).tokens(text)
             vector = snapshot.require_engine().look_up(tokens).vector
         if not vector.any():
             raise SubspaceError("None of the words is in the index.", "use other words")
@@ -467,6 +472,12 @@ class Library:
             key = transaction.documents.only(name)
             return transaction.labels.predicted([key]).get(key, ())
 
+    def traits(self, name: str) -> Traits:
+        """Return what the program found out about a document: its language and its kind."""
+        with self._session.reading() as transaction:
+            key = transaction.documents.only(name)
+            return transaction.documents.traits_of([key]).get(key) or Traits()
+
     def predict_labels(
         self,
         *documents: str,
@@ -497,11 +508,22 @@ class Library:
 
         return forget_predicted(self.path, documents, where or Filter())
 
-    def delete(self, *names: str) -> int:
-        """Remove documents by id or path, all or none; return how many."""
+    def delete(
+        self,
+        *names: str,
+        where: Filter | None = None,
+        path: str = "",
+        on_note: Callable[[str], None] = warn,
+    ) -> int:
+        """Remove documents by id or path, or by a filter, all or none; return how many.
+
+        `path` is a folder or a glob. `on_note` is called with a text about labels given by hand
+        that are removed with their documents; by default it is a `UserWarning`.
+        """
         from lpisearch.admin.listing import delete_documents
 
-        return delete_documents(self.path, names)
+        where = where or Filter()
+        return delete_documents(self.path, names, replace(where, path=path or where.path), on_note)
 
     def export(
         self,
@@ -571,7 +593,8 @@ class Library:
         """
         from lpisearch.index.build import build_index
 
-        return build_index(self.path, index_options(options, method, given), on_stage, on_step)
+        chosen, encoder = index_options(options, method, given), self._session.encoder()
+        return build_index(self.path, chosen, on_stage, on_step, encoder)
 
     def evaluate(self, what: str = "all", **fields: Unpack[EvaluateFields]) -> Report:
         """Measure the index, and others for comparison, on labels or judged queries.
@@ -661,13 +684,17 @@ class Library:
         return retokenise(self.path, language)
 
 
-def open_library(path: str | os.PathLike[str] | Address | None = None) -> Library:
+def open_library(
+    path: str | os.PathLike[str] | Address | None = None, *, encoder: Encoding | None = None
+) -> Library:
     """Open a library of documents; the first `ingest` creates it.
 
     Parameters
     ----------
     path
         A database file or an address (`postgresql://USER@HOST/DATABASE`); `default_path` if None.
+    encoder
+        A model of your own, as of `Library`.
 
     Examples
     --------
@@ -676,7 +703,7 @@ def open_library(path: str | os.PathLike[str] | Address | None = None) -> Librar
     ...     library.path.name
     'notes.db'
     """
-    return Library(default_path() if path is None else parse_location(path))
+    return Library(default_path() if path is None else parse_location(path), encoder)
 
 
 DEFAULT_PATH = "lpisearch.db"

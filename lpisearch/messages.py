@@ -147,6 +147,23 @@ def pace(done: int, total: int, seconds: float) -> str:
     return f"{60 * done / seconds:,.0f}/min, {left} left"
 
 
+def lasting(seconds: float) -> str:
+    """Return a time as people write it.
+
+    >>> lasting(0.62), lasting(5), lasting(130), lasting(4800)
+    ('0.6 s', '5 s', '2 min 10 s', '1 h 20 min')
+    """
+    if seconds < 9.95 and seconds != round(seconds):  # noqa: PLR2004 (one decimal place)
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:  # noqa: PLR2004 (minutes of an hour)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if rest and minutes < 10 else f"{minutes} min"  # noqa: PLR2004
+
+
 def quoted(names: Sequence[str]) -> str:
     """List names in quotation marks, without control characters."""
     return ", ".join(f"“{printable(name)}”" for name in names)

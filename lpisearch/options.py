@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Setting: TypeAlias = int | float | bool | str | None
 MEBIBYTE = 1024 * 1024
 RANKING_MODES = ("hybrid", "semantic", "lexical")
+ENCODED = ("passages", "candidates")
 RELEVANCE = "relevance"
 SORTS = (RELEVANCE, "date", "oldest", "title", "path")
 """The sort orders of results."""
@@ -39,11 +40,11 @@ _MODEL, _GRAPH, _TRAINING, _WORK, _RANKING = (
 
 
 def _index(help: str = "Index to use.", **info: Any) -> Any:  # noqa: A002 (the field's term)
-    return option("default", help, metavar="NAME", names="indexes", **info)
+    return option("default", help, metavar="NAME", names="indexes", **info, advanced=True)
 
 
 def _seed(**info: Any) -> Any:
-    return option(0, "Random seed.", metavar="N", **info)
+    return option(0, "Random seed.", metavar="N", **info, advanced=True)
 
 
 def _wait() -> Any:
@@ -53,17 +54,20 @@ def _wait() -> Any:
         name="wait",
         metavar="SECONDS",
         minimum=0,
+        advanced=True,
     )
 
 
 def _alpha(**info: Any) -> Any:
     text = "Ridge regularisation strength, for methods that use it."
     summary = "Ridge regularisation strength."
-    return option(None, text, summary=summary, metavar="auto|X", form="auto", **info)
+    return option(None, text, summary=summary, metavar="auto|X", form="auto", **info, advanced=True)
 
 
 def _neighbours(**info: Any) -> Any:
-    return option(15, "Number of nearest neighbours per document.", metavar="N", **info)
+    return option(
+        15, "Number of nearest neighbours per document.", metavar="N", **info, advanced=True
+    )
 
 
 def _graph(**info: Any) -> Any:
@@ -75,6 +79,7 @@ def _graph(**info: Any) -> Any:
         names="graphs",
         panel=_GRAPH,
         **info,
+        advanced=True,
     )
 
 
@@ -86,12 +91,13 @@ def _radius(**info: Any) -> Any:
         metavar="X",
         panel=_GRAPH,
         **info,
+        advanced=True,
     )
 
 
 def _edge_weights() -> Any:
     text = "Edge weights: cosine, binary or heat."
-    return option("cosine", text, metavar="NAME", panel=_GRAPH)
+    return option("cosine", text, metavar="NAME", panel=_GRAPH, advanced=True)
 
 
 def _settings(**info: Any) -> Any:
@@ -103,6 +109,7 @@ def _settings(**info: Any) -> Any:
         form="settings",
         panel=_MODEL,
         **info,
+        advanced=True,
     )
 
 
@@ -112,6 +119,7 @@ def _semantic_weight(**info: Any) -> Any:
         "Weight of meaning against words in hybrid ranking (default: learned by index).",
         metavar="X",
         **info,
+        advanced=True,
     )
 
 
@@ -151,6 +159,7 @@ class IndexSpec:
         metavar="FILE",
         form="pairs",
         panel=_GRAPH,
+        advanced=True,
     )
     labels: str = option(
         "ignore",
@@ -159,6 +168,7 @@ class IndexSpec:
         metavar="use|ignore",
         panel=_GRAPH,
         setting=True,
+        advanced=True,
     )
     weighting: str = option(
         "log-tfidf",
@@ -168,6 +178,7 @@ class IndexSpec:
         panel=_MODEL,
         after="settings",
         setting=True,
+        advanced=True,
     )
     train: str = option(
         "auto",
@@ -186,7 +197,10 @@ class IndexSpec:
     )
     seed: int = _seed(setting=True)
     learn_predicted: bool = option(
-        False, "Also train on predicted labels, for documents that have no others.", panel=_TRAINING
+        False,
+        "Also train on predicted labels, for documents that have no others.",
+        panel=_TRAINING,
+        advanced=True,
     )
 
     def as_dict(self) -> dict[str, Any]:
@@ -219,14 +233,26 @@ class IndexOptions(IndexSpec):
         "",
         "Where a PostgreSQL library keeps its indexes: in the database (db) or a shared folder.",
         metavar="DIR|db",
+        advanced=True,
     )
-    export_pgvector: bool = option(False, "Also write the vectors to a database table (pgvector).")
+    export_pgvector: bool = option(
+        False, "Also write the vectors to a database table (pgvector).", advanced=True
+    )
     cluster: str = option(
         "",
         "Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
         metavar="ADDRESS",
         panel=_WORK,
         after="workers",
+        advanced=True,
+    )
+    encode: str = option(
+        "passages",
+        "With an encoder: encode all passages now, or only the first candidates of each query.",
+        metavar="passages|candidates",
+        choices=ENCODED,
+        panel=_MODEL,
+        setting=True,
     )
     # 0 uses the threads of this process.
     workers: int = option(
@@ -261,13 +287,14 @@ class IndexFields(TypedDict, total=False):
     memory: int | None
     index_store: str
     export_pgvector: bool
+    encode: str
     workers: int
     cluster: str
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How `lpisearch query` ranks and shows documents."""
+    """How `lpisearch search` ranks and shows documents."""
 
     by: str = option(
         "hybrid",
@@ -279,7 +306,9 @@ class SearchOptions:
         setting=True,
     )
     k: int = option(10, "Number of results.", flags=("-k",), metavar="N", minimum=0, setting=True)
-    offset: int = option(0, "Skip the first N results.", metavar="N", minimum=0, after="collapse")
+    offset: int = option(
+        0, "Skip the first N results.", metavar="N", minimum=0, after="collapse", advanced=True
+    )
     where: Filter = field(default_factory=Filter)
     min_score: float | None = option(
         None,
@@ -287,10 +316,20 @@ class SearchOptions:
         summary="Minimum score.",
         metavar="X",
         panel=_RANKING,
+        advanced=True,
     )
-    collapse: bool = option(False, "Show only one of several near-duplicates.")
+    collapse: bool = option(
+        True,
+        "Show only one of several documents that are nearly the same text (default), or all.",
+        summary="Show only one of several documents that are nearly the same text.",
+        flags=("--collapse/--no-collapse",),
+        advanced=True,
+    )
     index: str = _index(panel=_RANKING)
     explain: bool = option(False, "Show which words make each result similar.")
+    no_encoder: bool = option(
+        False, "Rank without the encoder of the index.", panel=_RANKING, advanced=True
+    )
     semantic_weight: float | None = _semantic_weight(panel=_RANKING, after="min_score")
     sort: str = option(
         RELEVANCE,
@@ -301,6 +340,12 @@ class SearchOptions:
     )
     facets: bool = option(
         False, "Include counts by label, date, folder, split and format.", typed=False
+    )
+    literal: bool = option(
+        False,
+        "Search for misspelt words as typed, without correction.",
+        after="collapse",
+        advanced=True,
     )
 
 
@@ -316,9 +361,11 @@ class SearchFields(TypedDict, total=False):
     collapse: bool
     index: str | None
     explain: bool
+    no_encoder: bool
     semantic_weight: float | None
     sort: str | None
     facets: bool
+    literal: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +439,7 @@ class DimensionOptions:
             metavar="NAME",
         )
     )
-    dims: int = option(10, "Number of dimensions, with --method.", metavar="N")
+    dims: int = option(10, "Number of dimensions, with --method.", metavar="N", advanced=True)
     terms: int = 8
     documents: int = 3
     seed: int = 0
@@ -403,27 +450,35 @@ class DimensionOptions:
 class ReadOptions:
     """How files become documents."""
 
-    format: str = option("auto", "File format, if it cannot be detected.", metavar="NAME")
+    format: str = option(
+        "auto", "File format, if it cannot be detected.", metavar="NAME", advanced=True
+    )
     labels: str = option(
         "auto",
-        "Where labels come from: a field or column, the top-level folder, or a CSV file.",
-        metavar="auto|folder|none|FIELD|FILE.csv",
+        "Where labels come from: what files state, the top-level folder, a field or column, or a "
+        "CSV file; auto is stated, or as the folder was ingested before.",
+        summary="Where labels come from (default: what files state).",
+        metavar="stated|folder|none|FIELD|FILE.csv",
     )
     split: str = option(
         "auto",
-        "Where the split into train and test sets comes from.",
-        metavar="auto|folder|none|FIELD",
+        "Where the split into train and test sets comes from, as for labels.",
+        metavar="stated|folder|none|FIELD",
+        advanced=True,
     )
     # "" looks for the usual names.
-    id_field: str = option("", "Field or column with the id.", metavar="FIELD")
-    title_field: str = option("", "Field or column with the title.", metavar="FIELD")
-    text_field: str = option("", "Field or column with the text.", metavar="FIELD")
+    id_field: str = option("", "Field or column with the id.", metavar="FIELD", advanced=True)
+    title_field: str = option("", "Field or column with the title.", metavar="FIELD", advanced=True)
+    text_field: str = option("", "Field or column with the text.", metavar="FIELD", advanced=True)
     label_separators: str = option(
-        ";|", "Characters that separate labels in a table cell.", metavar="CHARS"
+        ";|", "Characters that separate labels in a table cell.", metavar="CHARS", advanced=True
     )
     ocr: str = option(
-        "", "Read scanned pages with Tesseract in these languages, such as deu+eng.", metavar="LANG"
+        "",
+        "Read images and scanned pages with Tesseract in these languages, such as deu+eng.",
+        metavar="LANG",
     )
+    archives: bool = option(False, "Read the files in zip and tar archives, too.", advanced=True)
     max_document_bytes: int = option(
         32 * MEBIBYTE,
         "Largest document to accept.",
@@ -431,6 +486,7 @@ class ReadOptions:
         metavar="MIB",
         minimum=1,
         form="mebibytes",
+        advanced=True,
     )
 
     @property
@@ -455,7 +511,7 @@ class FindOptions:
     )
     hidden: bool = option(False, "Include hidden files and folders (names starting with a dot).")
     # A link that is named is always followed.
-    follow_links: bool = option(False, "Follow symbolic links found in folders.")
+    follow_links: bool = option(False, "Follow symbolic links found in folders.", advanced=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,8 +532,9 @@ class IngestOptions:
         "file",
         "Whether ids are unique within each file (file) or across all files (global).",
         metavar="file|global",
+        advanced=True,
     )
-    retry: bool = option(False, "Retry files that failed before, even if unchanged.")
+    retry: bool = option(False, "Retry files that failed before, even if unchanged.", advanced=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,17 +556,22 @@ class EvaluateOptions:
         "",
         "Term weighting: tf, tfidf, log-tfidf or bm25 (default: log-tfidf, or tf with --matrix).",
         metavar="NAME",
+        advanced=True,
     )
     scale: float = option(
         1.5,
         "Scale dimensions by their eigenvalue to this power before taking cosines.",
         metavar="X",
+        advanced=True,
     )
-    largest: int | None = option(None, "Use only the N largest classes.", metavar="N")
+    largest: int | None = option(
+        None, "Use only the N largest classes.", metavar="N", advanced=True
+    )
     matrix: Path | None = option(
         None,
         "Evaluate a labelled count matrix (.npz or svmlight) instead of the library.",
         metavar="FILE",
+        advanced=True,
     )
     index: str = _index("Index to evaluate.")
     seed: int = _seed(minimum=0)
@@ -534,7 +596,11 @@ class SimilarityOptions:
     )
     most_frequent: int | None = None
     subset_size: tuple[int, int] = option(
-        (250, 800), "Size range of the subsets, with --words N.", metavar="A..B", form="range"
+        (250, 800),
+        "Size range of the subsets, with --words N.",
+        metavar="A..B",
+        form="range",
+        advanced=True,
     )
 
 
@@ -544,20 +610,27 @@ class CategoriesOptions:
 
     # "auto" uses the stored split where there is one.
     split: str = option(
-        "auto", "Use the train and test sets stored with the documents.", metavar="field|auto"
+        "auto",
+        "Use the train and test sets stored with the documents.",
+        metavar="field|auto",
+        advanced=True,
     )
     train: tuple[float, ...] = option(
         (), "Train on random samples of these sizes.", metavar="5%,10%,…", form="shares"
     )
-    repeats: int = option(10, "Number of random samples of each size.", metavar="N")
+    repeats: int = option(10, "Number of random samples of each size.", metavar="N", advanced=True)
     classifiers: tuple[str, ...] = option(
         ("centroid", "knn", "svm"),
         "Classifiers to compare: centroid, knn, svm.",
         metavar="NAME,…",
         form="names",
+        advanced=True,
     )
     single: bool = option(
-        False, "Skip documents with several labels, as the papers do.", name="single_label"
+        False,
+        "Skip documents with several labels, as the papers do.",
+        name="single_label",
+        advanced=True,
     )
 
 
@@ -572,7 +645,7 @@ class ClusterOptions:
         metavar="2..10|all",
         form="numbers",
     )
-    draws: int = option(50, "Random draws for each number of classes.", metavar="N")
+    draws: int = option(50, "Random draws for each number of classes.", metavar="N", advanced=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,7 +664,8 @@ class RetrievalOptions:
         metavar="NAME,…",
         form="names",
     )
-    depth: int = option(10_000, "Maximum number of results per query.", metavar="N")
+    depth: int = option(10_000, "Maximum number of results per query.", metavar="N", advanced=True)
+    whole: bool = option(False, "Score long documents as wholes, without their passages.")
     semantic_weight: float | None = _semantic_weight()
 
 

@@ -50,12 +50,16 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Keep evaluations, answers and settings apart from those of the user."""
+    """Keep evaluations, answers and settings apart from those of the user; ingest alone."""
     folder = tmp_path_factory.mktemp("own")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("LPISEARCH_DB", raising=False)
+        patch.setenv("LPISEARCH_PAGER", "cat")
         for name in ("CACHE", "CONFIG", "STATE"):
             patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
+        own = folder / "config" / "lpisearch" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text('auto_index = "no"\n', encoding="utf-8")  # most tests need none
         yield folder
 
 

@@ -1,6 +1,7 @@
 """The smallest honest files of office formats, made part by part."""
 
 import io
+import struct
 import zipfile
 
 _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -125,3 +126,71 @@ RTF = (
     rb"{\*\generator x;}{\header Page 1}\pard\b Ships\b0\par It na\'efvely \u8220?floats\u8221?"
     rb"\~on. \u-10179?\u-8704?{\field{\*\fldinst HYPERLINK x}{\fldrslt here}}\par\{end\}}"
 )
+
+
+def compound(streams: dict[str, bytes]) -> bytes:
+    """Return a compound file: each stream of 4096 bytes or more, in sectors of its own."""
+    none, end = 0xFFFFFFFF, 0xFFFFFFFE
+    names = ["Root Entry"]
+    for path in streams:
+        storage = path.rpartition("/")[0]
+        names += [storage] if storage and storage not in names else []
+        names.append(path)
+    chunks, fat = [], [0xFFFFFFFD]
+    starts = {}
+    for path, data in streams.items():
+        padded = data + bytes(-len(data) % 512)
+        starts[path] = len(fat)
+        count = len(padded) // 512
+        fat += [*range(len(fat) + 1, len(fat) + count), end]
+        chunks.append(padded)
+    children: dict[str, list[int]] = {}
+    for number, path in enumerate(names[1:], 1):
+        parent = path.rpartition("/")[0] or "Root Entry"
+        children.setdefault(parent, []).append(number)
+    entries = b""
+    for path in names:
+        child = children.get(path, [none])[0]
+        siblings = children.get(path.rpartition("/")[0] or "Root Entry", [])
+        at = siblings.index(names.index(path)) if names.index(path) in siblings else len(siblings)
+        right = siblings[at + 1] if at + 1 < len(siblings) else none
+        kind = 5 if path == "Root Entry" else 2 if path in streams else 1
+        name = path.rpartition("/")[2].encode("utf-16-le")
+        size = len(streams.get(path, b""))
+        entries += struct.pack(
+            "<64sHBBIII16sIQQIQ", name, len(name) + 2, kind, 1, none, right, child,
+            b"", 0, 0, 0, starts.get(path, end if kind == 5 else 0), size,
+        )  # fmt: skip
+    directory = len(fat)
+    entries += bytes(-len(entries) % 512)
+    fat += [*range(len(fat) + 1, len(fat) + len(entries) // 512), end]
+    fat += [none] * (128 - len(fat))
+    head = struct.pack(
+        "<8s16sHHHHHHIIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 0x3E, 3, 0xFFFE, 9, 6,
+        0, 0, 0, 1, directory, 0, 4096, end, 0, end, 0,
+    )  # fmt: skip
+    head += struct.pack("<109I", 0, *[none] * 108)
+    return head + struct.pack("<128I", *fat) + b"".join(chunks) + entries
+
+
+def outlook_message(attached: bytes = b"") -> bytes:
+    """Return a message of Outlook, perhaps with an attachment."""
+    sent = struct.pack("<IIQ", 0x00390040, 0, 133511562450000000)
+    wide = {
+        "0037": "Invoice",
+        "1000": "See below.",
+        "0C1A": "Ann",
+        "5D01": "ann@example.org",
+        "0E04": "Bob",
+    }
+    streams = {
+        f"__substg1.0_{key}001F": text.ljust(2048).encode("utf-16-le") for key, text in wide.items()
+    }
+    streams["__properties_version1.0"] = (bytes(32) + sent).ljust(4096, b"\0")
+    if not attached:
+        return compound(streams)
+    streams["__attach_version1.0_#00000000/__substg1.0_3707001F"] = "a.txt".ljust(2048).encode(
+        "utf-16-le"
+    )
+    streams["__attach_version1.0_#00000000/__substg1.0_37010102"] = attached.ljust(4096)
+    return compound(streams)

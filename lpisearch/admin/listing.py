@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from glob import escape
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,10 +16,11 @@ from lpisearch.index.status import index_summaries
 from lpisearch.location import Location, is_own_path
 from lpisearch.messages import nearest
 from lpisearch.model.codec import json_text, to_json
-from lpisearch.model.documents import Document, Entry, Filter
+from lpisearch.model.documents import Document, Entry, Filter, labels_note
 from lpisearch.options import ENTRY_SORTS
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.metadata import TOKENISER
+from lpisearch.text.languages import RULES_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,16 +62,34 @@ def show_document(session: Session, name: str) -> Document:
         return snapshot.documents.load([snapshot.documents.only(name)])[0]
 
 
-def delete_documents(library: Location, names: Sequence[str], wait_seconds: float = 30.0) -> int:
-    """Delete documents and everything that belongs to them, in one transaction."""
+def delete_documents(
+    library: Location,
+    names: Sequence[str],
+    where: Filter = EVERY,
+    on_note: Callable[[str], None] = lambda _note: None,
+    wait_seconds: float = 30.0,
+) -> int:
+    """Delete documents, by name or by a filter, and all that belongs to them, in one transaction.
+
+    `on_note` is told of labels given by hand that are removed with them.
+    """
+    if names and where != EVERY:
+        raise BadOption("documents", "give ids or filters, not both")
+    if not names and where == EVERY:
+        return 0
+    where = replace(where, exact=True)
     with (
         open_store(library, writable=True) as store,
         writer_lock(library, "delete", wait_seconds),
         store.writing() as transaction,
     ):
         row_ids = {transaction.documents.only(name) for name in names}
+        row_ids |= transaction.corpus.content_hashes(where).keys() if not names else set()
+        edits = transaction.labels.by_hand(row_ids)
         transaction.changes.delete(row_ids)
-        return len(row_ids)
+    if edits:
+        on_note(labels_note(edits))
+    return len(row_ids)
 
 
 def export_documents(
@@ -128,7 +148,10 @@ def library_status(session: Session) -> dict[str, Any]:
             "splits": snapshot.labels.split_counts(),
             "sources": len(snapshot.sources.known()),
             "unfinished": snapshot.sources.unfinished(),
-            "language": tokeniser["language"] if tokeniser else None,
+            "language": (tokeniser.get("main") or tokeniser["language"]) if tokeniser else None,
+            "languages": snapshot.documents.languages(),
+            "word_rules": tokeniser["version"] if tokeniser else None,
+            "newest_word_rules": RULES_VERSION,
             "size_bytes": session.store.size_bytes(),
             "schema": snapshot.revision(),
             "indexes": index_summaries(session.path, snapshot),

@@ -18,20 +18,27 @@ from lpisearch.files import sweep_copies
 from lpisearch.index.status import index_findings
 from lpisearch.ingest.discovery import DiscoveredFile
 from lpisearch.ingest.extraction import extract
-from lpisearch.ingest.ingestion import AUTO, library_tokeniser
+from lpisearch.ingest.ingestion import library_tokeniser, make_tokens, store_settings, tokenised
 from lpisearch.ingest.names import FileNames, LabelRules
 from lpisearch.ingest.recorder import relative_path
 from lpisearch.location import Location, is_own_path
 from lpisearch.messages import Message, call
-from lpisearch.model.documents import DamagedDocument, Document, DocumentWrite, Finding, Problem
+from lpisearch.model.documents import (
+    DamagedDocument,
+    Document,
+    DocumentWrite,
+    Finding,
+    Problem,
+    Traits,
+)
 from lpisearch.options import ReadOptions
 from lpisearch.readers.registry import READERS
 from lpisearch.storage import open_store, writer_lock
-from lpisearch.storage.dialects import chunks
 from lpisearch.storage.integrity import content_hash, damaged
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.languages import Evidence, TokeniserSettings
-from lpisearch.text.tokeniser import Tokeniser, document_tokens
+from lpisearch.text.detection import Evidence
+from lpisearch.text.languages import AUTO, RULES_VERSION, TokeniserSettings
+from lpisearch.text.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,6 +88,7 @@ def _repair(transaction: Transaction) -> list[Finding]:
     health.give_up(lost)
     lost_keys = {document.row.key for document in lost}
     untokenised = [key for key in health.untokenised() if key not in lost_keys]
+    transaction.changes.replace_tokens({}, dict.fromkeys(untokenised, Traits()))
     make_tokens(transaction, tokeniser, untokenised)
     findings = []
     if restored:
@@ -113,14 +121,14 @@ def _lost(document: DamagedDocument) -> Finding:
 def _tokeniser_finding(snapshot: ReadTransaction) -> Finding:
     check = "tokeniser"
     stored = snapshot.settings.get(TOKENISER)
-    if stored is None or TokeniserSettings.from_dict(stored).stems_alike:
+    settings = TokeniserSettings.from_dict(stored or {})
+    if not settings.stems_alike:
+        detail = f"words were stored by another version, {settings.stemmer}"
+    elif settings.version < RULES_VERSION:
+        detail = f"words follow rules {settings.version}; this program has {RULES_VERSION}"
+    else:
         return Finding(check, ok=True, detail="unchanged")
-    return Finding(
-        check,
-        ok=True,
-        detail=f"words were stored by another version, {stored['stemmer']}",
-        next_step=call("retokenise"),
-    )
+    return Finding(check, ok=True, detail=detail, next_step=call("retokenise"))
 
 
 def restore_documents(
@@ -137,7 +145,7 @@ def restore_documents(
             if write is None:
                 lost.append(document)
             else:
-                restored.append(write._replace(tokens=document_tokens(tokeniser, write.document)))
+                restored.append(tokenised(write, tokeniser))
     transaction.changes.replace(restored, datetime.now(UTC).isoformat(timespec="seconds"))
     return len(restored), lost
 
@@ -187,15 +195,19 @@ def _as_written(
 ) -> DocumentWrite | None:
     """Return the document as it was written; None if no hash proves it."""
     ids = _ids(damaged, document, position if many else None)
-    for labelled, is_of_file in _labelled(damaged, document, ids):
-        digest = content_hash(labelled)
-        # Only the hash may be damaged: then everything else is as in the file.
-        if digest == damaged.row.content_hash or (is_of_file and digest == damaged.found):
-            is_own = damaged.is_named or damaged.row.id in ids
-            name = damaged.row.id if is_own else ids[0]
-            row = damaged.row._replace(id=name, position=position, content_hash=digest)
-            return DocumentWrite(row, damaged.path, labelled)
-    return None
+    hashed = [
+        (content_hash(one), one, of_file) for one, of_file in _labelled(damaged, document, ids)
+    ]
+    proved = [one for one in hashed if one[0] == damaged.row.content_hash]
+    # If none is, only the hash may be damaged: then everything else is as in the file.
+    proved += [one for one in hashed if one[0] == damaged.found and one[2]]
+    if not proved:
+        return None
+    digest, labelled, _ = proved[0]
+    is_own = damaged.is_named or damaged.row.id in ids
+    name = damaged.row.id if is_own else ids[0]
+    row = damaged.row._replace(id=name, position=position, content_hash=digest)
+    return DocumentWrite(row, damaged.path, labelled)
 
 
 def _ids(damaged: DamagedDocument, document: Document, number: int | None) -> tuple[str, ...]:
@@ -211,8 +223,10 @@ def _labelled(
     """Yield the document with the labels of the library, then with those of its file."""
     yield replace(document, labels=damaged.labels, split=damaged.split), False
     with suppress(LpiSearchError):
-        rules = LabelRules.of(ReadOptions())
-        yield rules.apply(document, ids, relative_path(damaged.path, damaged.root)), True
+        relative = relative_path(damaged.path, damaged.root)
+        for way in ("stated", "auto", "folder"):
+            rules = LabelRules(ReadOptions(labels=way, split=way))
+            yield rules.apply(document, ids, relative), True
 
 
 def upgrade_library(library: Location) -> dict[str, Any]:
@@ -264,14 +278,13 @@ def _local_time() -> datetime:
         return datetime.now(UTC)
 
 
-_AT_ONCE = 1000
 _LANGUAGE_SAMPLE = 1000
 
 
 def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0) -> int:
     """Tokenise all documents again in one transaction, perhaps in another language.
 
-    With "auto" the language is detected in up to 2,000 documents, evenly spread.
+    With "auto" each document gets its own language. Without one, documents keep theirs.
     """
     with (
         open_store(library, writable=True) as store,
@@ -282,22 +295,22 @@ def retokenise(library: Location, language: str = "", wait_seconds: float = 30.0
         keys = transaction.documents.keys()
         name = language or (stored["language"] if stored else AUTO)
         if name == AUTO:
-            sample = keys[:: max(len(keys) // _LANGUAGE_SAMPLE, 1)]
-            evidence = Evidence()
-            evidence.add(
-                f"{document.title}\n{document.text}"
-                for document in transaction.documents.load(sample)
-            )
-            name = evidence.language
-        settings = TokeniserSettings.for_language(name)
-        transaction.settings.set(TOKENISER, settings.as_dict())
-        make_tokens(transaction, Tokeniser(settings), keys)
+            main = stored.get("main", "") if stored and not language else ""
+            settings = TokeniserSettings.mixed(main or _main_language(transaction, keys))
+        else:
+            settings = TokeniserSettings.for_language(name)
+        before = transaction.documents.languages()
+        make_tokens(transaction, Tokeniser(settings), keys, detect=bool(language))
+        is_redone = before != transaction.documents.languages()
+        store_settings(transaction, settings, is_redone=is_redone)
         return len(keys)
 
 
-def make_tokens(transaction: Transaction, tokeniser: Tokeniser, keys: list[int]) -> None:
-    """Tokenise documents again and store their tokens."""
-    for some in chunks(keys, _AT_ONCE):
-        loaded = zip(some, transaction.documents.load(some), strict=True)
-        tokens = {key: document_tokens(tokeniser, document) for key, document in loaded}
-        transaction.changes.replace_tokens(tokens)
+def _main_language(transaction: Transaction, keys: list[int]) -> str:
+    """Detect the language of most documents in up to 2,000 of them, evenly spread."""
+    sample = keys[:: max(len(keys) // _LANGUAGE_SAMPLE, 1)]
+    evidence = Evidence()
+    evidence.add(
+        f"{document.title}\n{document.text}" for document in transaction.documents.load(sample)
+    )
+    return evidence.language

@@ -14,7 +14,7 @@ def main() -> None:
             prepare()
             from lpisearch.cli.app import app
 
-            app()
+            app(prog_name="lpisearch")
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, MemoryError, ImportError, OSError) as error:
@@ -24,12 +24,12 @@ def main() -> None:
 def _report(error: BaseException) -> None:
     """Report an error raised while the program was being loaded."""
     try:
-        from lpisearch.cli.failures import INTERRUPTED, STOPPED, stated, was_interrupted
+        from lpisearch.cli.failures import INTERRUPTED, stated, stopped, was_interrupted
     except MemoryError:
         sys.stderr.write("Error: Not enough memory to start.\n")
         raise SystemExit(1) from None
     if was_interrupted(error):
-        sys.stderr.write(f"{STOPPED}\n")
+        sys.stderr.write(f"{stopped(None)}\n")
         raise SystemExit(INTERRUPTED) from None
     known = stated(error, "")
     if known is None:

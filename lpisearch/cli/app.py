@@ -11,24 +11,26 @@ import typer
 
 from lpisearch import __version__
 from lpisearch.cli.commands import (
-    VERBS,
     Database,
     Debug,
+    HelpAll,
     VerbGroup,
     explain_refusal,
+    is_all_help,
     is_debugging,
     load,
     verb_under_way,
 )
 from lpisearch.cli.failures import (
     INTERRUPTED,
-    STOPPED,
     OutputFailed,
     give_up_output,
     stated,
+    stopped,
     was_interrupted,
 )
 from lpisearch.cli.output import note, say
+from lpisearch.cli.verbs import ALIASES, FIRST, VERBS, meant_by
 from lpisearch.errors import BadOption
 from lpisearch.messages import printable
 
@@ -40,15 +42,12 @@ UNEXPECTED = 1
 _LEAST_MEMORY = 280e6
 """With less, OpenBLAS crashes or hangs while it is loaded."""
 _MAX_MESSAGE = 2000
+_HELP = "help"
+_COMPLETION = {"install_completion", "show_completion"}
 
 
 class Verbs(VerbGroup):
     """The verbs in the order of a first visit; errors become messages here."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        names: dict[str, Any] = dict.fromkeys(VERBS)
-        self.commands = names  # names alone, for suggestions when one is mistyped
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (Click asks so)
         """Return the names of the verbs."""
@@ -58,13 +57,58 @@ class Verbs(VerbGroup):
         """Import one verb."""
         return load(cmd_name) if cmd_name in VERBS else None
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (Click asks so)
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of verbs without importing them."""
+        purposes = [(name, verb.purpose) for name, verb in VERBS.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.purpose) for name, verb in VERBS.items()])
+            formatter.write_dl(purposes[: len(FIRST)])
+        rest = purposes[len(FIRST) :]
+        with formatter.section("More commands"):
+            if is_all_help(ctx):
+                formatter.write_dl(rest)
+            else:
+                formatter.write_text(", ".join(name for name, _ in rest))
+        if is_all_help(ctx):
+            with formatter.section("Other names"):
+                formatter.write_dl([(name, " ".join(verb)) for name, verb in ALIASES.items()])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write where to read on."""
+        if not is_all_help(ctx):
+            with formatter.section("More help"):
+                formatter.write_dl(
+                    [
+                        ("lpisearch help COMMAND", "The options and examples of one command."),
+                        ("lpisearch --help-all", "Every command."),
+                    ]
+                )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a verb, also by another name; of one that is mistyped, suggest the nearest."""
+        while args[0] == _HELP:
+            if ctx.resilient_parsing:  # completion
+                return (None, None, []) if len(args) == 1 else self.resolve_command(ctx, args[1:])
+            args = [*args[1:], "--help"] if args[1:] else [_HELP]
+            if args == [_HELP]:
+                say(ctx.get_help())
+                raise typer.Exit
+        name, *rest = args
+        args = [*ALIASES.get(name, (name,)), *rest]
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            meant = meant_by(name)
+            if meant and _is_usage(error):
+                error.message += f" Did you mean '{meant}'?"  # type: ignore[attr-defined]
+            raise
 
     def make_context(self, *words: Any, **settings: Any) -> Any:
         """Parse the command line, with errors and Ctrl-C reported."""
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            parameter.hidden = str(parameter.name) in _COMPLETION
         with _stated():
             return super().make_context(*words, **settings)
 
@@ -91,7 +135,7 @@ def _stated(ctx: Any = None) -> Iterator[None]:
             _make_harmless(error)
             raise
         if was_interrupted(error):
-            note(STOPPED)
+            note(stopped(ctx))
             raise SystemExit(INTERRUPTED) from None
         if is_debugging(ctx):
             raise
@@ -162,6 +206,7 @@ def _print_version(value: bool) -> None:
 def lpisearch(
     db: Database = None,
     debug: Debug = False,
+    help_all: HelpAll = False,
     _version: Annotated[
         bool,
         typer.Option(

@@ -52,6 +52,7 @@ def classify(
         typer.Option(
             "--labelled",
             help="Also predict for documents that already have labels.",
+            hidden=True,
             rich_help_panel=_LIBRARY,
         ),
     ] = False,

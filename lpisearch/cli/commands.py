@@ -1,4 +1,4 @@
-"""The verbs: where each is, its class, its examples, and the options that all verbs share.
+"""The classes of verbs, their help, and the options that all verbs share.
 
 `--db` and `--debug` may precede the verb or follow it; the last one applies. A verb is imported
 when it runs. An error that refuses a value names the help of the verb.
@@ -10,15 +10,17 @@ import re
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from lpisearch.cli.output import say
+from lpisearch.cli.verbs import EXAMPLES, VERBS
 from lpisearch.messages import Message, call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from lpisearch.config import Preferences
     from lpisearch.errors import BadOption
@@ -28,24 +30,40 @@ if TYPE_CHECKING:
 _USUAL = "Options"
 _UNDER_WAY = "lpisearch.verb"
 _TYPE = re.compile(r" <[^<>]*>$")  # "TEXT <list[str]>": the Python type is of no use to readers
+_FACTS = re.compile(r"\.?  \[([^\[\]]*)\]$")  # what Typer appends to the help of an option
+_WRONG_USAGE = 2
+_HELP_ALL = "help_all"
+_WHOLE = 1000  # characters: the first sentence is never cut
 
 
 class _Verb:
     """The help of a verb or of a group of verbs."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete all options, also those that the short help leaves out."""
+        _unhide(self)
+        return super().shell_complete(ctx, incomplete)  # type: ignore[misc]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb, and note that it is running."""
         ctx.meta[_UNDER_WAY] = ctx
         return super().invoke(ctx)  # type: ignore[misc]
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line; an argument without brackets is required."""
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [re.sub("[{}]", "", piece) for piece in pieces]
+
     def write_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, options under their headings, and the global options last."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], _USUAL: []}
         shared: list[tuple[str, str]] = []
-        for parameter in ctx.command.get_params(ctx):
+        parameters = ctx.command.get_params(ctx)
+        for parameter in parameters:
             record = parameter.get_help_record(ctx)
-            if record is None:
+            if record is None or (parameter.name == _HELP_ALL and not is_all_help(ctx)):
                 continue
+            record = record[0], _plain_facts(record[1])
             heading = getattr(parameter, "rich_help_panel", None) or _USUAL
             if parameter.param_type_name == "argument":
                 groups["Arguments"].append((_TYPE.sub("", record[0]), record[1]))
@@ -57,6 +75,9 @@ class _Verb:
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+        if ctx.parent is not None and any(parameter.hidden for parameter in parameters):
+            formatter.write_paragraph()
+            formatter.write_text(f"More options: {ctx.command_path} --help-all")
 
     def write_examples(self, ctx: Any, formatter: Any) -> None:
         """Write the examples."""
@@ -83,6 +104,21 @@ class VerbCommand(_Verb, TyperCommand):
 class VerbGroup(_Verb, TyperGroup):
     """A verb with words of its own, such as `docs list`."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; without words, print the help."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            say(ctx.get_help(), aside=True)
+            ctx.exit(_WRONG_USAGE)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the words of the verb."""
+        words: list[tuple[str, Any]] = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, word.get_short_help_str(_WHOLE)) for name, word in words])
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the words, arguments and options."""
         self.format_commands(ctx, formatter)
@@ -91,6 +127,23 @@ class VerbGroup(_Verb, TyperGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write examples."""
         self.write_examples(ctx, formatter)
+
+
+def _plain_facts(text: str) -> str:
+    """Return the help of an option with its default and variable as a sentence has them."""
+    found = _FACTS.search(text)
+    if found is None:
+        return text
+    facts = dict(fact.partition(": ")[::2] for fact in found[1].split("; "))
+    start = f"{text[: found.start()]}."
+    if "default" in facts:
+        start += f" Default: {facts['default'].removesuffix('.0')}."
+    return f"{start} Or set {facts['env var']}." if "env var" in facts else start
+
+
+def _unhide(command: Any) -> None:
+    for parameter in command.params:
+        parameter.hidden = False
 
 
 def verb_of(ctx: Any) -> str:
@@ -119,7 +172,7 @@ def _common_options() -> tuple[Any, ...]:
     holder = typer.Typer(add_completion=False)
 
     @holder.command()
-    def everywhere(db: Database = None, debug: Debug = False) -> None:
+    def everywhere(db: Database = None, debug: Debug = False, help_all: HelpAll = False) -> None:
         """Declare the options."""
 
     command: Any = typer.main.get_command(holder)
@@ -142,35 +195,6 @@ def explain_refusal(error: BadOption, ctx: Any) -> None:
         error.what = Message(error.what, f" It is set in {origin}.")
 
 
-class Verb(NamedTuple):
-    """A verb: its module, the function or Typer app in it, and one line for the list of verbs."""
-
-    module: str
-    name: str
-    purpose: str
-
-
-# In the order of a first visit.
-VERBS: Mapping[str, Verb] = {
-    "ingest": Verb("ingest", "ingest", "Add documents to the library."),
-    "index": Verb("index", "index", "Build the index for search by meaning."),
-    "query": Verb("query", "query_app", "Search by meaning and by words."),
-    "similar": Verb("query", "similar", "Find documents similar to a given one."),
-    "open": Verb("open", "open_", "Open a result of the last search."),
-    "classify": Verb("classify", "classify", "Predict labels for text or files."),
-    "label": Verb("docs", "label_app", "Add or remove labels by hand."),
-    "topics": Verb("topics", "topics", "List the main topics in the library."),
-    "evaluate": Verb("evaluate", "app", "Measure search and classification quality."),
-    "status": Verb("db", "status", "Show the contents and state of the library."),
-    "docs": Verb("docs", "app", "List, show, delete and export documents."),
-    "doctor": Verb("db", "doctor", "Check the library for damage and suggest repairs."),
-    "db": Verb("db", "app", "Upgrade, check and back up the library."),
-    "config": Verb("settings", "app", "Show and change settings."),
-    "serve": Verb("serve", "serve", "Serve the library as web pages and a JSON API."),
-    "demo": Verb("serve", "demo", "Take a tour with the sample documents."),
-}
-
-
 def load(name: str) -> Any:
     """Import a verb and make a command of it."""
     verb = VERBS[name]
@@ -182,141 +206,6 @@ def load(name: str) -> Any:
     command: Any = typer.main.get_command(app)
     command.name = name
     return with_common_options(command)
-
-
-# By verb: what for, and what is typed after "lpisearch".
-EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "ingest": (
-        ("Add a folder; its subfolder names become labels", "ingest notes --labels folder"),
-        ("Add mail and tables to a separate library", "ingest mail.mbox *.csv --db work.db"),
-        ("Update changed files and remove deleted ones", "ingest notes --prune"),
-    ),
-    "index": (
-        ("Use the defaults", "index"),
-        ("Build a second index with another method", "index --method lsi --dims 200 --name lsi"),
-        ("Index only some documents", 'index --name mail --where "path=mail"'),
-    ),
-    "query": (
-        ("Search in your own words", "query why does my bread stay flat"),
-        ("Require a phrase and exclude a word", "query '\"rye bread\" -yeast'"),
-        (
-            "Search one folder from a month onwards, with explanations",
-            "query tax --path 2024 --since 2024-05 --explain",
-        ),
-        (
-            "Search titles, or for another word; newest first",
-            "query 'title:tax OR fee' --sort date",
-        ),
-        ("Search interactively", "query"),
-    ),
-    "similar": (
-        ("Similar to a document in the library, by id or path", "similar letters/june.txt"),
-        ("Similar to any other file", "similar ~/Downloads/offer.pdf -k 3"),
-    ),
-    "open": (
-        ("Open the third result of the last search", "open 3"),
-        ("Open a document by path", "open letters/june.txt"),
-    ),
-    "classify": (
-        ("Classify a text", 'classify "my chain slips on the smallest sprocket"'),
-        ("Classify files, showing three labels each", "classify inbox/*.eml -k 3"),
-        ("Save predicted labels for unlabelled documents", "classify --write --path inbox"),
-        ("Remove them again", "classify --undo --path inbox"),
-    ),
-    "label": (
-        ("Add one label, remove another", "label letters/june.txt notes.md +family -draft"),
-        ("Label every document in a folder", "label --path invoices +money"),
-        ("Accept a predicted label", "label --predicted sailing +sailing"),
-    ),
-    "topics": (
-        ("Choose the number of topics automatically", "topics"),
-        ("Show twelve topics with more words each", "topics -n 12 --terms 15"),
-        ("Show the dimensions of a sparse model", "topics --method spg"),
-    ),
-    "evaluate": (
-        ("Run every evaluation the labels allow", "evaluate"),
-        (
-            "Evaluate ranking too, and write an HTML report",
-            "evaluate --queries q.tsv --qrels q.qrels --report page",
-        ),
-    ),
-    "evaluate similarity": (
-        (
-            "Average over the documents with each of 20 frequent words",
-            "evaluate similarity --words 20",
-        ),
-    ),
-    "evaluate classify": (
-        ("Train on 5% and 20% of the documents", "evaluate classify --train 5%,20%"),
-        ("Compare selected methods", "evaluate classify --methods terms,lsi,rlpi"),
-    ),
-    "evaluate cluster": (
-        (
-            "Cluster two to ten classes, 20 random draws each",
-            "evaluate cluster --classes 2..10 --draws 20",
-        ),
-    ),
-    "evaluate retrieval": (
-        ("Compare all ranking modes", "evaluate retrieval --queries q.tsv --qrels q.qrels"),
-    ),
-    "evaluate sweep": (
-        (
-            "Plot accuracy against the number of dimensions",
-            "evaluate sweep classify --values 10,20,50,100",
-        ),
-        (
-            "Plot clustering quality against the number of neighbours",
-            "evaluate sweep cluster --over neighbours --values 5,15,30",
-        ),
-    ),
-    "evaluate spectrum": (
-        ("Show the eigenvalues used to choose the dimensions", "evaluate spectrum"),
-    ),
-    "serve": (
-        ("Open in the browser, on this machine only", "serve --open"),
-        ("Serve the sample documents only", "serve --demo"),
-        ("Allow adding files from a folder", "serve --root ~/notes"),
-        (
-            "Serve read-only to others, who need the token in LPISEARCH_TOKEN",
-            "serve --host 0.0.0.0 --name notes.example --read-only",
-        ),
-    ),
-    "status": (
-        ("Show the library in this folder", "status"),
-        ("Print JSON for a script", "status --json"),
-    ),
-    "docs list": (
-        ("List the first 20 documents with a label", "docs list --label sailing -n 20"),
-        ("List documents in a folder", 'docs list --path "code docs"'),
-    ),
-    "docs show": (("Show the text and details of a document", "docs show letters/june.txt"),),
-    "docs delete": (("Remove a document; its file stays on disk", "docs delete letters/june.txt"),),
-    "docs export": (
-        ("Export everything, to ingest elsewhere", "docs export all.jsonl"),
-        ("Pipe some documents to another program", "docs export --label sailing | jq .title"),
-    ),
-    "doctor": (
-        ("Check the library", "doctor"),
-        ("Check the library and repair it", "doctor --repair"),
-    ),
-    "db upgrade": (("Upgrade before others open it read-only", "db upgrade"),),
-    "db check": (("Check the schema", "db check"),),
-    "db backup": (
-        ("Write a dated copy next to the library", "db backup"),
-        ("Write the copy somewhere else", "db backup /backup/notes.db"),
-    ),
-    "db vector": (("Get a query vector for SQL", "db vector morning swim"),),
-    "db retokenise": (("Switch to another language", "db retokenise --language german"),),
-    "config": (("Show all settings and their sources", "config"),),
-    "config path": (("Show both config files", "config path"),),
-    "config set": (
-        ("Use one library from every folder", "config set library ~/notes/all.db"),
-        ("Show 20 results by default", "config set k 20"),
-        ("Change a setting for this library only", "config set index.method olpi --beside"),
-    ),
-    "config unset": (("Go back to the default", "config unset k"),),
-    "demo": (("Keep the demo library", "demo ~/lpisearch-demo"),),
-}
 
 
 _SHORT = len("-k")
@@ -371,9 +260,9 @@ def _takes_value(word: str, flags: set[str]) -> bool:
 
 EVERYWHERE = "Global options"
 """The heading of the options that every verb has."""
-_DEBUG, _ORIGINS = "lpisearch.debug", "lpisearch.origins"
-# The verbs whose options a settings file sets, and the table of their keys.
-_SETTABLE = {"query": "", "similar": "", "index": "index."}
+_DEBUG, _ORIGINS, _ALL = "lpisearch.debug", "lpisearch.origins", "lpisearch.help-all"
+_SETTABLE = {"search": "", "similar": "", "index": "index."}  # verbs with settings: their table
+_ENCODING = {"search", "ingest", "index", "serve", "evaluate"}  # the verbs that use an encoder
 
 
 class Invocation:
@@ -381,13 +270,14 @@ class Invocation:
 
     def __init__(self, path: str | None) -> None:
         self._path = path
+        self.encoder: str | None = None
 
     @cached_property
     def library(self) -> Library:
         """The library that `--db`, the environment or the settings name."""
         from lpisearch.library import open_library
 
-        return open_library(self._path)
+        return open_library(self._path, encoder=self.encoder)
 
     @cached_property
     def preferences(self) -> Preferences:
@@ -407,17 +297,18 @@ def _choose_library(context: typer.Context, path: str | None) -> None:
     if context.parent is None or is_typed(context, "db"):
         context.obj = Invocation(path)
         context.call_on_close(context.obj.close)
+    if context.info_name in _ENCODING and not context.resilient_parsing:
+        from lpisearch.config import own_encoder
+
+        context.obj.encoder = own_encoder()
     if context.info_name in _SETTABLE and not context.resilient_parsing:
         _apply_preferences(context, context.obj.preferences)
 
 
 def _apply_preferences(context: Any, preferences: Preferences) -> None:
     """Use settings as the defaults of options that are not typed."""
-    table = _SETTABLE[context.info_name]
-    named = {
-        option.name: preferences.get(f"{table}{option.name}") for option in context.command.params
-    }
-    known = {name: preference for name, preference in named.items() if preference is not None}
+    table, params = _SETTABLE[context.info_name], context.command.params
+    known = {one.name: held for one in params if (held := preferences.get(f"{table}{one.name}"))}
     context.default_map = {
         name: one.value if isinstance(one.value, list) else str(one.value)
         for name, one in known.items()
@@ -475,6 +366,32 @@ Debug = Annotated[
         "--debug",
         help="Show a full traceback on errors.",
         callback=_choose_debugging,
+        expose_value=False,
+        is_eager=True,
+        rich_help_panel=EVERYWHERE,
+    ),
+]
+
+
+def _show_all_help(context: typer.Context, on: bool) -> None:
+    if on and not context.resilient_parsing:
+        _unhide(context.command)
+        context.meta[_ALL] = True
+        say(context.get_help())
+        raise typer.Exit
+
+
+def is_all_help(context: Any) -> bool:
+    """Tell whether the help shows everything."""
+    return bool(context.meta.get(_ALL))
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all",
+        help="Show all options and exit.",
+        callback=_show_all_help,
         expose_value=False,
         is_eager=True,
         rich_help_panel=EVERYWHERE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,14 +13,19 @@ from lpisearch.cli.output import (
     note,
     print_json,
     print_pairs,
+    print_prose,
     print_table,
     say,
     semantic_weight,
     size,
 )
 from lpisearch.cli.progress import stage_line
-from lpisearch.messages import Message
+from lpisearch.messages import Message, counted
 from lpisearch.model.codec import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -79,7 +84,7 @@ def backup(
 def vector(
     context: typer.Context,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="A query, as for `lpisearch query`.")
+        list[str], typer.Argument(metavar="TEXT", help="A query, as for `lpisearch search`.")
     ],
     index: Annotated[str, typer.Option(metavar="NAME", help="Index to use.")] = "default",
     json: Json = False,
@@ -111,6 +116,23 @@ def retokenise(
         say(f"Documents split into words again: {number:,}.")
 
 
+def _word_rules(facts: Mapping[str, Any]) -> str:
+    """Say by which version of the rules the library's texts were split into words."""
+    version, newest = facts["word_rules"], facts["newest_word_rules"]
+    if version is None:
+        return "not set"
+    newer = f"; lpisearch db retokenise brings {newest}" if version < newest else ""
+    return f"{version}{newer}"
+
+
+def _languages(facts: dict[str, Any]) -> tuple[str, str]:
+    """Return the language of a library, or those of its documents with their numbers."""
+    languages = [f"{name} {number:,}" for name, number in facts["languages"].items()]
+    if len(languages) > 1:
+        return "languages", ", ".join(languages)
+    return "language", facts["language"] or "not set"
+
+
 def status(context: typer.Context, json: Json = False) -> None:
     """Show the contents and state of the library."""
     facts = context.obj.library.status()
@@ -123,11 +145,12 @@ def status(context: typer.Context, json: Json = False) -> None:
         ("sources", facts["sources"]),
         ("labels", len(facts["labels"])),
         ("splits", ", ".join(f"{name} {n:,}" for name, n in facts["splits"].items()) or "none"),
-        ("language", facts["language"] or "not set"),
+        _languages(facts),
+        ("word rules", _word_rules(facts)),
         ("size", size(facts["size_bytes"])),
     ]
     if facts["unfinished"]:
-        pairs.append(("unfinished", f"{len(facts['unfinished'])} files; ingest them again"))
+        pairs.append(("unfinished", f"{counted(len(facts['unfinished']), 'file')}; ingest again"))
     print_pairs(pairs)
     if facts["indexes"]:
         say()
@@ -135,7 +158,7 @@ def status(context: typer.Context, json: Json = False) -> None:
         print_table(columns, _index_rows(facts))
     for index in facts["indexes"]:
         if "calibration" in index:
-            say(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
+            print_prose(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
         if index["note"]:
             note(index["note"])
     if not facts["indexes"] and facts["documents"]:

@@ -24,6 +24,7 @@ from lpisearch.cli.output import (
     say,
 )
 from lpisearch.cli.progress import stage_line
+from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import Document, Entry, Filter
 
@@ -47,7 +48,7 @@ def list_(
         ),
     ] = 0,
     offset: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Skip the first N documents.")
+        int, typer.Option(metavar="N", min=0, hidden=True, help="Skip the first N documents.")
     ] = 0,
     sort: Annotated[
         str,
@@ -57,7 +58,10 @@ def list_(
     ] = "added",
     json: Json = False,
     fail_if_none: Annotated[
-        bool, typer.Option("--fail-if-none", help="Exit with status 1 if no documents match.")
+        bool,
+        typer.Option(
+            "--fail-if-none", help="Exit with status 1 if no documents match.", hidden=True
+        ),
     ] = False,
 ) -> None:
     """List documents."""
@@ -76,7 +80,7 @@ def _print_entries(entries: list[Entry], total: int) -> None:
         for one in entries
     ]
     print_table(("id", "title", "labels", "split", "predicted"), rows)
-    note(f"{len(entries):,} of {total:,} documents")
+    note(f"{len(entries):,} of {counted(total, 'document')}")
 
 
 @app.command(cls=VerbCommand)
@@ -96,6 +100,7 @@ def show(
     if json:
         print_json(shown)
         return
+    traits = library.traits(document)
     pairs = [
         ("id", shown.id or ""),
         ("title", shown.title),
@@ -105,6 +110,8 @@ def show(
         ("date", shown.date),
         ("path", shown.path),
         ("sections", section_counts(shown)),
+        ("language", traits.language),
+        ("kind", f"{traits.kind}: {traits.reason}" if traits.kind else ""),
         *shown.metadata.items(),
     ]
     print_pairs([(name, value) for name, value in pairs if value])
@@ -112,18 +119,22 @@ def show(
 
 
 @app.command(cls=VerbCommand)
+@accepts()
 def delete(
     context: typer.Context,
+    where: Annotated[Filter, only("labels", "path", "split")],
     documents: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="DOCUMENT", help="Document ids or file paths.", autocompletion=typed.documents
         ),
-    ],
+    ] = None,
     json: Json = False,
 ) -> None:
     """Remove documents from the library. Files stay on disk; changed files are added again."""
-    number = context.obj.library.delete(*documents)
+    if not documents and where == Filter():
+        raise BadOption("documents", "give document ids, paths or filters")
+    number = context.obj.library.delete(*(documents or ()), where=where, on_note=note)
     if json:
         print_json({"removed": number})
     else:
@@ -152,13 +163,13 @@ def export(
         if json:
             print_json({"documents": number, "file": target})
         else:
-            note(f"{number:,} documents")
+            note(counted(number, "document"))
     elif json:
         lines = StringIO()
         library.export(lines, where)
         say(f"[{lines.getvalue().rstrip().replace(chr(10), ',' + chr(10))}]")
     else:
-        note(f"{library.export(sys.stdout, where):,} documents")
+        note(counted(library.export(sys.stdout, where), "document"))
 
 
 def section_counts(document: Document) -> str:

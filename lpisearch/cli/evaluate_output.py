@@ -34,11 +34,11 @@ class Output:
     """How a report is printed, and where it is written."""
 
     csv: bool = option(False, "Print CSV.")
-    markdown: bool = option(False, "Print Markdown.")
+    markdown: bool = option(False, "Print Markdown.", advanced=True)
     report: Path | None = option(
         None, "Write an HTML report with tables, plots and parameters to DIR.", metavar="DIR"
     )
-    force: bool = option(False, "Overwrite files that do not belong to a report.")
+    force: bool = option(False, "Overwrite files that do not belong to a report.", advanced=True)
     json: bool = option(False, "Print JSON only.", panel=OUTPUT)
 
     def __post_init__(self) -> None:

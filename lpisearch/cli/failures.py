@@ -24,7 +24,8 @@ from lpisearch.messages import system_reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-STOPPED = "\nInterrupted. Completed work is saved; run the same command to continue."
+_STOPPED = "Interrupted. Completed work is saved; run the same command to continue."
+_STOPPED_AS = "lpisearch.stopped"
 
 INTERRUPTED = 130
 
@@ -70,6 +71,17 @@ def stated(error: BaseException, verb: str) -> LpiSearchError | None:
         own.what = f"{own.what} The current folder no longer exists."
         own.next_step = f"change to an existing folder (cd), {_AGAIN}"
     return own
+
+
+def when_stopped(ctx: Any, text: str) -> None:
+    """Set what Ctrl-C reports from now on, where completed work is not saved; "" for the usual."""
+    ctx.meta[_STOPPED_AS] = text
+
+
+def stopped(ctx: Any) -> str:
+    """Return what Ctrl-C reports."""
+    own = ctx.meta.get(_STOPPED_AS) if ctx is not None else ""
+    return f"\n{own or _STOPPED}"
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -7,6 +7,7 @@ query nor any text of the documents is. If they cannot be stored, only `open N` 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -35,6 +36,8 @@ from lpisearch.model.reports import run_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from rich.text import Text as RichText
+
     from lpisearch.location import Location
     from lpisearch.model.answers import Answer, Explanation, Hit, Passage, Run
 
@@ -50,7 +53,14 @@ _COLUMNS = (
     "section",
     "snippet",
     "predicted",
+    "alike",
 )
+
+
+_INDENT, _NARROWEST = " " * 4, 20
+_DAY = len("2024-05-31")
+AT_TERMINAL = 5
+"""The number of results that a person is shown."""
 
 
 class HitFormat(Enum):
@@ -60,16 +70,33 @@ class HitFormat(Enum):
     JSON = "json"
     CSV = "csv"
     TREC = "trec"
+    VIMGREP = "vimgrep"
 
 
 @dataclass(frozen=True, slots=True)
 class HitOutput:
     """How results are printed."""
 
-    trec: bool = option(False, "Print a run in TREC format.", panel=OUTPUT)
-    csv: bool = option(False, "Print CSV (safe to open in a spreadsheet).", panel=OUTPUT)
+    trec: bool = option(False, "Print a run in TREC format.", panel=OUTPUT, advanced=True)
+    passages: int = option(
+        1, "Passages to show of each result, up to 3.", metavar="N", minimum=1, panel=OUTPUT
+    )
+    no_pager: bool = option(
+        False, "Print long answers without a pager, as LPISEARCH_PAGER=cat does.", panel=OUTPUT
+    )
+    csv: bool = option(
+        False, "Print CSV (safe to open in a spreadsheet).", panel=OUTPUT, advanced=True
+    )
     json: bool = option(False, "Print JSON only.", panel=OUTPUT)
-    fail_if_none: bool = option(False, "Exit with status 1 if there are no results.", panel=OUTPUT)
+    vimgrep: bool = option(
+        False,
+        "Print path:line:column:text of each passage, as editors read it.",
+        panel=OUTPUT,
+        advanced=True,
+    )
+    fail_if_none: bool = option(
+        False, "Exit with status 1 if there are no results.", panel=OUTPUT, advanced=True
+    )
     opened: int | None = option(
         None,
         "Open result N, like `lpisearch open N`.",
@@ -80,18 +107,26 @@ class HitOutput:
     )
 
     def __post_init__(self) -> None:
-        if self.json + self.csv + self.trec > 1:
-            raise BadOption(("json", "csv", "trec"), "cannot be used together")
+        if self.json + self.csv + self.trec + self.vimgrep > 1:
+            raise BadOption(("json", "csv", "trec", "vimgrep"), "cannot be used together")
 
     @property
     def form(self) -> HitFormat:
         """The format."""
-        formats = {HitFormat.JSON: self.json, HitFormat.CSV: self.csv, HitFormat.TREC: self.trec}
-        return next((form for form, on in formats.items() if on), HitFormat.PLAIN)
+        chosen = {
+            HitFormat.JSON: self.json,
+            HitFormat.CSV: self.csv,
+            HitFormat.TREC: self.trec,
+            HitFormat.VIMGREP: self.vimgrep,
+        }
+        return next((form for form, on in chosen.items() if on), HitFormat.PLAIN)
 
 
-def print_answer(answer: Answer, form: HitFormat, query: str = "") -> bool:
+def print_answer(
+    answer: Answer, output: HitOutput, query: str = "", *, scores: bool = False
+) -> bool:
     """Print the results of one query, with explanations; return whether there are any."""
+    form = output.form
     for remark in answer.notes or (() if answer.hits else ("No results.",)):
         note(remark)
     if form is HitFormat.JSON:
@@ -100,8 +135,12 @@ def print_answer(answer: Answer, form: HitFormat, query: str = "") -> bool:
         print_csv(_COLUMNS, [_row(hit) for hit in answer.hits])
     elif form is HitFormat.TREC:
         print_run([(query or "1", [(hit.id, hit.score) for hit in answer.hits])])
+    elif form is HitFormat.VIMGREP:
+        for hit in answer.hits:
+            for line in _vimgrep(hit, output.passages):
+                say(line)
     elif sys.stdout.isatty():
-        _print_blocks(answer)
+        _print_blocks(answer, output.passages, scores=scores)
     else:
         print_table(_COLUMNS, [_row(hit) for hit in answer.hits])
     if form is HitFormat.PLAIN:
@@ -113,9 +152,21 @@ def _print_explanations(answer: Answer) -> None:
     """Print the explanations of results, each after an empty line."""
     for hit in answer.hits:
         if hit.explanation is not None:
-            if hit is not answer.hits[0] or not sys.stdout.isatty():
-                say()
+            say()
             _print_explanation(hit, hit.explanation)
+            if hit.encoder is not None:
+                print_prose(
+                    f"   your encoder {hit.encoder.share:+.3f} of the score {hit.score:.3f}: its "
+                    f"cosine {hit.encoder.value or 0:.3f}, which no words explain"
+                )
+
+
+_DEMOTED = {
+    "language": "in another language than the query",
+    "licence": "a licence",
+    "changes": "a change log",
+    "generated": "a generated file",
+}
 
 
 def _print_explanation(hit: Hit, why: Explanation) -> None:
@@ -123,6 +174,11 @@ def _print_explanation(hit: Hit, why: Explanation) -> None:
     print_prose(
         f"{hit.rank}. {printable(hit.title or hit.id)}: cosine {why.cosine:.3f}, made up of"
     )
+    if hit.demoted:
+        print_prose(f"   counts half: {_DEMOTED.get(hit.demoted, hit.demoted)}")
+    if why.weights:
+        weights = (f"{printable(word)} {weight:.1f}" for word, weight in why.weights)
+        print_prose(f"   rarity of words: {', '.join(weights)}")
     pairs: dict[str, list[str]] = {}
     for pair in why.pairs:
         pairs.setdefault(pair.query_term, []).append(
@@ -139,6 +195,46 @@ def print_run(runs: Iterable[Run]) -> None:
     """Print a TREC run."""
     for line in run_lines(runs):
         say(line)
+
+
+_WORD = re.compile(r"\w+")
+_GAP = r"(?:<[^<>]{0,300}>|[\W_])++"  # between two words: signs, white space, tags
+_COMPARED_WORDS = (8, 4, 2, 1)
+_MOST_BYTES = 50_000_000
+
+
+def _vimgrep(hit: Hit, passages: int) -> Iterator[str]:
+    """Yield the path, line, column and text of the best passages of a result.
+
+    Line and column are those of the file in which the passage's first marked word is found, or
+    1 and 1 where the file does not have it as text (PDF, office).
+    """
+    path = Path(hit.path)
+    content = ""
+    with suppress(OSError, ValueError):
+        if path.is_file() and path.stat().st_size <= _MOST_BYTES:
+            read = path.read_bytes()
+            content = "" if b"\0" in read else read.decode(errors="replace")
+    with suppress(ValueError):
+        path = path.relative_to(Path.cwd())
+    for passage in hit.passages[:passages]:
+        at = _position(content, passage)
+        line = content.count("\n", 0, at) + 1
+        column = len(content[content.rfind("\n", 0, at) + 1 : at].encode()) + 1
+        yield printable(f"{path if hit.path else hit.id}:{line}:{column}:{passage.text}")
+
+
+def _position(content: str, passage: Passage) -> int:
+    """Return where the first marked word of a passage is in the content of a file, or 0."""
+    first = passage.marks[0][0] if passage.marks else 0
+    words = _WORD.findall(passage.text[first:])
+    for number in _COMPARED_WORDS:
+        some = words[:number]
+        found = re.finditer(_GAP.join(map(re.escape, some)), content) if some else ()
+        starts = [match.start() for match in found]
+        if starts:
+            return min(starts, key=lambda start: abs(start - passage.start))
+    return 0
 
 
 def print_batch(runs: Iterable[Run], form: HitFormat) -> bool:
@@ -181,6 +277,7 @@ def _row(hit: Hit) -> tuple[object, ...]:
         section_name(hit.snippet),
         hit.snippet.text,
         predicted_labels(hit.predicted),
+        hit.alike or "",
     )
 
 
@@ -188,35 +285,68 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def _print_blocks(answer: Answer) -> None:
-    """Print results as blocks: title, location, scores, passages with their words marked."""
+def _print_blocks(answer: Answer, passages: int, *, scores: bool) -> None:
+    """Print results as blocks: title, location, passages with their words marked."""
     from rich.console import Console
-    from rich.padding import Padding
     from rich.style import Style
     from rich.text import Text
 
     console = Console(highlight=False)
+
+    def show(text: Text, first: str = _INDENT) -> None:
+        for line in text.wrap(console, max(console.width - len(_INDENT), _NARROWEST)):
+            line.rstrip()
+            console.print(Text.assemble(first, line), soft_wrap=True)
+            first = _INDENT
+
     for hit in answer.hits:
-        head = Text(f"{hit.rank:>2}  ")
-        head.append(printable(hit.title or hit.id), style="bold")
-        if hit.labels:
-            head.append(f"  {printable(', '.join(hit.labels))}", style="green")
-        if hit.predicted:
-            head.append(f"  {printable(predicted_labels(hit.predicted))}", style="italic cyan")
-        console.print(head)
+        show(_head(hit), f"{hit.rank:>2}  ")
         link = link_to(hit.path, hit.snippet.page)
-        location = Text(
-            printable(hit.id), style=Style(dim=True, link=link or None), overflow="fold"
-        )
-        for line in (location, Text(_scores(hit), style="dim")):
-            console.print(Padding(line, (0, 0, 0, 4)))
-        for shown in filter(lambda passage: passage.text, hit.passages):
-            text = Text()
-            if name := section_name(shown):
-                text.append(f"{printable(name)}: ", style="cyan")
-            for part, is_marked in _parts(shown):
-                text.append(printable(part), style="bold yellow" if is_marked else "")
-            console.print(Padding(text, (0, 0, int(shown is hit.passages[-1]), 4)))
+        path = _in_lines(printable(hit.id), console.width - len(_INDENT))
+        location = Text(path, style=Style(dim=True, link=link or None))
+        show(location.append(f"  {printable(hit.date[:_DAY])}" if hit.date else ""))
+        if scores:
+            show(Text(_scores(hit), style="dim"))
+        for passage in filter(lambda passage: passage.text, hit.passages[:passages]):
+            show(_marked(passage, hit.title))
+        if hit is not answer.hits[-1]:
+            console.print()
+
+
+def _head(hit: Hit) -> RichText:
+    """Return the title, with labels given and predicted."""
+    from rich.text import Text
+
+    head = Text().append(printable(hit.title or hit.id), style="bold")
+    if hit.labels:
+        head.append(f"  {printable(', '.join(hit.labels))}", style="green")
+    if hit.alike:
+        head.append(f"  + {hit.alike:,} alike", style="dim")
+    if hit.predicted:
+        head.append(f"  {printable(predicted_labels(hit.predicted))}", style="italic cyan")
+    return head
+
+
+def _in_lines(path: str, width: int) -> str:
+    """Break a long path after slashes."""
+    lines = [""]
+    for part in re.split("(?<=/)", path):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _marked(passage: Passage, title: str) -> RichText:
+    """Return a passage with its page or section, if that is not the title, and its words marked."""
+    from rich.text import Text
+
+    text = Text()
+    if (name := section_name(passage)) and name != title:
+        text.append(f"{printable(name)}: ", style="cyan")
+    for part, is_marked in _parts(passage):
+        text.append(printable(part), style="bold yellow" if is_marked else "")
+    return text
 
 
 def _parts(passage: Passage) -> Iterator[tuple[str, bool]]:
@@ -244,6 +374,8 @@ def _scores(hit: Hit) -> str:
     if hit.cosine is not None and hit.bm25 is not None:
         parts.append(f"cosine {hit.cosine:.2f}{_rank(hit.cosine_rank)}")
         parts.append(f"BM25 {hit.bm25:.1f}{_rank(hit.bm25_rank)}")
+    if hit.encoder is not None:
+        parts.append(f"encoder {hit.encoder.value or 0:.2f}")
     return " · ".join(parts)
 
 
@@ -252,7 +384,7 @@ def _rank(rank: int | None) -> str:
 
 
 _OWNER_ONLY = 0o600
-_NEXT = "lpisearch query TEXT"
+_NEXT = "lpisearch search TEXT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,39 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpisearch.cli.options import accepts
+from lpisearch.cli.failures import when_stopped
+from lpisearch.cli.options import accepts, preferred
 from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_weight, size
 from lpisearch.cli.progress import stage_line
-from lpisearch.messages import counted
+from lpisearch.messages import Call, Message, call, counted, lasting
 from lpisearch.options import IndexOptions
 
 if TYPE_CHECKING:
+    from lpisearch.library import Library
     from lpisearch.model.reports import IndexPlan, IndexReport
+
+_STOPPED = "Interrupted. Nothing of this build was saved, as it is short; all documents are."
+
+
+_DUE = frozenset({"behind", "rebuild due", "not built here"})
 
 
 @accepts()
-def index(context: typer.Context, options: IndexOptions, json: Json = False) -> None:
+def index(
+    context: typer.Context,
+    options: IndexOptions,
+    json: Json = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="NAME|MODULE:NAME|URL|FILE|none",
+            help="Also encode passages with a model of your own (default: the setting encoder).",
+            rich_help_panel="Model",
+        ),
+    ] = None,
+) -> None:
     """Build the index for search by meaning. The old one stays in use until this one is ready."""
+    if encoder is not None:
+        vars(context.obj).pop("library", None)  # opened to read the settings
+        context.obj.encoder = None if encoder == "none" else encoder
     library = context.obj.library
     plan = library.plan(options)
     if not json:
         render_plan(plan)
+    render_report(_build(context, options, plan), json=json)
+
+
+def _build(context: typer.Context, options: IndexOptions, plan: IndexPlan) -> IndexReport:
+    library: Library = context.obj.library
+    if not plan.in_files:
+        when_stopped(context, _STOPPED)
     with stage_line(plan.stages) as line:
         report = library.index(options=options, on_stage=line.stage, on_step=line.step)
-    render_report(report, json=json)
+    when_stopped(context, "")
+    return report
+
+
+def build_due(
+    context: typer.Context, wait_seconds: float, most: tuple[float, float], *, quiet: bool
+) -> list[IndexReport]:
+    """Build the index if there is none, and those that are out of date.
+
+    `most` is the largest estimate of what is built: seconds, and megabytes of memory.
+    """
+    library: Library = context.obj.library
+    facts = library.status()
+    due = [one["rebuild_command"] for one in facts["indexes"] if one["state"] in _DUE]
+    if not facts["indexes"] and facts["documents"] > 1:
+        due = [call("index")]
+    reports = []
+    for command in due:
+        own = _options_of(command) if facts["indexes"] else {}
+        if "pairs" in own:  # of a file that is not known here
+            note(Message("The index is out of date. Next: ", command))
+            continue
+        options = preferred(IndexOptions, context.obj.preferences, "index.")
+        options = IndexOptions(**own) if facts["indexes"] else options
+        options = replace(options, wait_seconds=wait_seconds)
+        plan = library.plan(options)
+        costs = _costs(plan)
+        if plan.seconds > most[0] or plan.memory_mb > most[1]:
+            note(Message(f"The index is not built yet; it takes {costs}. Next: ", command))
+            continue
+        if not quiet:
+            note(f"Building the index: {costs}")
+        reports.append(_build(context, options, plan))
+    return reports
+
+
+def _options_of(command: Message) -> dict[str, Any]:
+    """Return the options of the call that rebuilds an index."""
+    return {
+        option.name: option.value
+        for part in command.parts
+        if isinstance(part, Call)
+        for option in part.options
+    }
 
 
 def render_plan(plan: IndexPlan) -> None:
     """Print the estimate of a build."""
     resumable = "; if interrupted, the build can be resumed" if plan.in_files else ""
     note(
-        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms; "
-        f"estimated {plan.memory_mb:,.0f} MB of memory, {plan.seconds:,.0f} s{resumable}"
+        f"{plan.documents:,} documents, about {plan.words:,} words, {plan.terms:,} terms: "
+        f"{_costs(plan)}{resumable}"
     )
+
+
+def _costs(plan: IndexPlan) -> str:
+    memory = size(round(plan.memory_mb / 10) * 1e7).replace(".0 ", " ")
+    return f"about {lasting(max(round(plan.seconds), 1))} and {memory} of memory"
 
 
 def render_report(report: IndexReport, *, json: bool) -> None:
@@ -54,10 +133,11 @@ def render_report(report: IndexReport, *, json: bool) -> None:
         ("graph", _graph(report)),
         *([("resumed after", ", ".join(report.resumed))] if report.resumed else []),
         ("semantic weight", semantic_weight(report.calibration)),
+        *_encoder(report.encoder),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),
         *_chosen_classifier(report.classifier),
-        ("time", ", ".join(f"{stage} {took:.1f} s" for stage, took in report.seconds.items())),
+        ("time", ", ".join(f"{stage} {lasting(took)}" for stage, took in report.seconds.items())),
         *([("sent and received", _wire(report))] if report.wire else []),
         ("peak memory", f"{report.peak_mb:,.0f} MB"),
         ("size", size(report.size_bytes)),
@@ -88,6 +168,17 @@ def _recall(report: IndexReport) -> str:
         return ""
     share, by_weight = recall["edges"], recall["weight"]
     return f", {share:.1%} of true nearest neighbours found ({by_weight:.1%} by weight)"
+
+
+def _encoder(facts: dict[str, Any]) -> list[tuple[str, object]]:
+    """Return the weight of the user's encoder, and what it does to windows of text."""
+    if not facts:
+        return []
+    weight, gain = facts["weight"], facts["gain"]
+    windows = counted(facts["windows"], "window of text", "windows of text")
+    helps = f"weight {weight:g} ({gain:+.1%} in {windows})"
+    text = helps if weight else f"not used: it does not help ({windows})"
+    return [("encoder", f"{facts['name']}, {text}")]
 
 
 def _classifier(facts: dict[str, Any] | None) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-import time
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lpisearch.cli.commands import names_library
 from lpisearch.cli.options import accepts
 from lpisearch.cli.output import Json, note, print_json, print_table, render_message, say
 from lpisearch.cli.progress import progress_bar
-from lpisearch.errors import LibraryLocked, LibraryUnwritable, NothingThere
-from lpisearch.messages import Message, are, counted
+from lpisearch.errors import NothingToIndex
+from lpisearch.messages import Call, Message, are, counted, lasting
 from lpisearch.model.codec import ingest_record
 from lpisearch.options import IngestOptions
 
@@ -23,14 +26,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpisearch.model.documents import IngestReport, Trouble
+    from lpisearch.model.reports import IndexReport
 
 
-_WATCH_SECONDS = 2.0
+MOST_SECONDS, MOST_MEGABYTES = 300, 4000
+"""The largest estimate of a build that begins unasked."""
+Index = Annotated[
+    bool | None,
+    typer.Option(
+        "--index/--no-index",
+        help="Build the index afterwards. Default: if it is missing or out of date, and takes "
+        f"at most {lasting(MOST_SECONDS)} and {MOST_MEGABYTES // 1000} GB of memory.",
+    ),
+]
 
 
 @accepts(
     *("text_field", "ids", "exclude", "no_ignore", "hidden", "follow_links", "label_separators"),
-    *("ocr", "language", "prune", "strict", "watch", "max_document_bytes", "wait_seconds", "retry"),
+    *("ocr", "language", "prune", "index", "strict", "watch", "max_document_bytes"),
+    *("wait_seconds", "retry"),
 )
 def ingest(
     context: typer.Context,
@@ -39,8 +53,9 @@ def ingest(
         typer.Argument(metavar="PATH", help="Files, folders or globs; - reads standard input."),
     ],
     options: IngestOptions,
+    index: Index = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with status 1 if anything failed.")
+        bool, typer.Option("--strict", help="Exit with status 1 if anything failed.", hidden=True)
     ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running and ingest changes until Ctrl-C.")
@@ -60,44 +75,83 @@ def ingest(
     """
     excluded = (*context.obj.preferences.all_of("exclude"), *options.find.exclude)
     options = replace(options, find=replace(options.find, exclude=excluded))
-    report = _once(context, paths, options)
-
-    def show(report: IngestReport) -> None:
-        if json:
-            print_json(ingest_record(report, context.obj.library.path))
-        else:
-            render_report(report, every_failure=failures == "all", quiet=quiet)
-
+    show = reporter(
+        context,
+        options,
+        index=index,
+        quiet=quiet,
+        json=json,
+        every_failure=failures == "all",
+        advises=not watch,
+    )
+    report = ingest_once(context, paths, options)
     show(report)
     if watch:
-        _watch(context, paths, options, show)
+        from lpisearch.cli.watch import keep_fresh
+
+        keep_fresh(context, paths, options, show)
     if strict and report.failed:
         raise typer.Exit(1)
 
 
-def _watch(
+def reporter(
     context: typer.Context,
-    paths: list[str],
     options: IngestOptions,
-    show: Callable[[IngestReport], None],
-) -> NoReturn:
-    """Ingest changes until Ctrl-C; report an error that may pass, such as another writer, once."""
-    reported = ""
-    while True:
-        time.sleep(_WATCH_SECONDS)
-        try:
-            report = _once(context, paths, options)
-        except (LibraryLocked, LibraryUnwritable, NothingThere) as passing:
-            if passing.what != reported:
-                note(f"{passing.what} Retrying.")
-            reported = passing.what
-            continue
-        reported = ""
-        if report.added or report.updated or report.removed:
-            show(report)
+    *,
+    index: bool | None,
+    quiet: bool,
+    json: bool,
+    every_failure: bool = False,
+    advises: bool = False,
+) -> Callable[[IngestReport], None]:
+    """Return what prints the report of an ingest, and builds the index that is due."""
+    preferred = context.obj.preferences.get("auto_index")
+    index_too = index if index is not None else preferred is None or preferred.value == "yes"
+
+    def show(report: IngestReport) -> None:
+        if not json:
+            render_report(report, every_failure=every_failure, quiet=quiet, index_follows=index_too)
+        built = (
+            _index(context, options, always=bool(index), quiet=json or quiet) if index_too else []
+        )
+        if json:
+            record = ingest_record(report, context.obj.library.path)
+            print_json(record | {"indexes": built})
+        elif not quiet:
+            _render_indexes(built)
+            asked = context.parent is None or context.parent.invoked_subcommand == context.info_name
+            if advises and asked and (built or report.added or report.updated):
+                library = f" --db {shlex.quote(str(context.obj.library.path))}"
+                named = library if names_library(context) else ""
+                note(f'Next: lpisearch{named} search "YOUR QUESTION"')
+
+    return show
 
 
-def _once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
+def _index(
+    context: typer.Context, options: IngestOptions, *, always: bool, quiet: bool
+) -> list[IndexReport]:
+    """Build the index if it is missing or out of date; too few documents are no error."""
+    from lpisearch.cli.index import build_due
+
+    most = (math.inf, math.inf) if always else (MOST_SECONDS, MOST_MEGABYTES)
+    try:
+        return build_due(context, options.wait_seconds, most, quiet=quiet)
+    except NothingToIndex as error:
+        note(render_message(error.what))
+        return []
+
+
+def _render_indexes(built: list[IndexReport]) -> None:
+    """Print what was built."""
+    for one in built:
+        name = "" if one.name == "default" else f" “{one.name}”"
+        took = lasting(sum(one.seconds.values()))
+        say(f"Index{name} built in {took}: {counted(one.documents, 'document')}")
+
+
+def ingest_once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
+    """Ingest paths, with a progress bar."""
     with progress_bar("Reading") as show:
         report: IngestReport = context.obj.library.ingest(*paths, options=options, on_progress=show)
         return report
@@ -118,10 +172,12 @@ _EXCLUDED = (
 _PARTICULAR = re.compile(r"“[^“”]*”|\d[\d.,]*")
 
 
-def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> None:
+def render_report(
+    report: IngestReport, *, every_failure: bool, quiet: bool, index_follows: bool = False
+) -> None:
     """Print what an ingest did; if `quiet`, only new failures."""
     if not quiet:
-        _render_counts(report)
+        _render_counts(report, index_follows=index_follows)
     if every_failure:
         _render_all("failed", [*report.failures, *report.known_failures])
     else:
@@ -139,23 +195,35 @@ def render_report(report: IngestReport, *, every_failure: bool, quiet: bool) -> 
         _render_grouped("warnings", report.warnings)
 
 
-def _render_counts(report: IngestReport) -> None:
-    counts = ("added", "updated", "unchanged", "removed", "failed")
-    numbers = ", ".join(f"{getattr(report, name):,} {name}" for name in counts)
-    say(f"{numbers} in {report.seconds:.1f} s")
-    if not any((report.added, report.updated, report.removed, report.failures, report.unlisted)):
-        note("No changes.")
+def _render_counts(report: IngestReport, *, index_follows: bool) -> None:
+    names = ("added", "updated", "moved", "unchanged", "removed", "failed")
+    counts = [(getattr(report, name), name) for name in names if getattr(report, name)]
+    things = ["document" if counts[:1] != [(report.failed, "failed")] else "file", *[""] * 5]
+    parts = [
+        f"{_number(number, thing)} {name}"
+        for (number, name), thing in zip(counts, things, strict=False)
+    ]
+    say(f"{', '.join(parts) or 'No documents found'} in {lasting(report.seconds)}")
     if report.missing:
         them = "it" if report.missing == 1 else "them"
         note(f"{are(report.missing, 'document')} no longer on disk; --prune removes {them}.")
+    if report.empty:
+        note(f"{are(report.empty, 'file')} empty.")
     if report.skipped:
         note(_skipped(report.skipped))
     if report.left_out:
         note(_excluded(report.left_out))
     for remark in report.notes:
-        note(remark)
+        if not (index_follows and _names_index(remark)):
+            note(remark)
     for complaint in report.index_notes:
         note(Message("The documents were saved, but an index could not be updated. ", complaint))
+
+
+def _names_index(remark: str) -> bool:
+    """Tell whether a note says to build the index."""
+    parts = remark.parts if isinstance(remark, Message) else ()
+    return any(isinstance(part, Call) and part.verb == "index" for part in parts)
 
 
 def _skipped(counts: Mapping[str, int]) -> str:
@@ -187,18 +255,23 @@ def _render_all(title: str, troubles: Sequence[Trouble]) -> None:
 
 
 def _render_grouped(title: str, troubles: Sequence[Trouble]) -> None:
-    """Print a line for each reason, the rarest first."""
+    """Print the reasons, the most frequent first."""
     groups: dict[str, list[Trouble]] = {}
     for trouble in troubles:
         groups.setdefault(_PARTICULAR.sub("…", render_message(trouble.reason)), []).append(trouble)
     if not groups:
         return
     note("")
-    ordered = sorted(groups.items(), key=lambda group: len(group[1]))
-    rows = [
-        (len(group), _reason(kind, group), _locations(group)) for kind, group in ordered[:_GROUPS]
-    ]
-    print_table((title, "reason", "where"), rows, aside=True)
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
+    rows = [(len(group), _reason(kind, group), group) for kind, group in ordered[:_GROUPS]]
+    if sys.stderr.isatty():  # lines, as a table would break paths
+        for number, reason, group in rows:
+            note(f"{number:,} {title if number > 1 else title.removesuffix('s')}: {reason}")
+            for where in _locations(group):
+                note(f"    {where}")
+    else:
+        joined = [(number, reason, "; ".join(_locations(group))) for number, reason, group in rows]
+        print_table((title, "reason", "where"), joined, aside=True)
     if len(ordered) > _GROUPS:
         hidden = sum(len(group) for _, group in ordered[_GROUPS:])
         note(f"  … and {hidden:,} more for {len(ordered) - _GROUPS:,} other reasons")
@@ -212,9 +285,10 @@ def _reason(kind: str, group: Sequence[Trouble]) -> str:
     return reasons.pop() if len(reasons) == 1 else kind
 
 
-def _locations(group: Sequence[Trouble]) -> str:
+def _locations(group: Sequence[Trouble]) -> list[str]:
+    """Return the first few places of a group."""
     named = [", ".join(filter(None, (_relative(one.path), one.where))) for one in group[:_EXAMPLES]]
-    return "; ".join(named) + ("; …" if len(group) > _EXAMPLES else "")
+    return [*named, "…"] if len(group) > _EXAMPLES else named
 
 
 def _relative(path: str) -> str:

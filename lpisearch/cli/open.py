@@ -1,15 +1,19 @@
-"""Open a document in its default program.
+"""Open a document in its default program, or show it here.
 
-Only existing files are opened, and none that the system would run instead of showing.
+Only existing files are opened, and none that the system would run instead of showing. Manual pages,
+messages of a mailbox, compressed files and what is inside other files are shown by this program:
+few viewers show them as they were read.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,11 +22,14 @@ import typer
 from lpisearch.cli import options as typed
 from lpisearch.cli.commands import names_library
 from lpisearch.cli.hits import HitLocation, recall
-from lpisearch.cli.output import Json, print_json, say
+from lpisearch.cli.output import Json, print_json, print_prose, say
 from lpisearch.errors import LpiSearchError
+from lpisearch.messages import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from lpisearch.model.documents import Document
 
 
 def open_(
@@ -39,18 +46,26 @@ def open_(
 ) -> None:
     """Open a result of the last search, or a document, in its default program.
 
-    PDF files open at the page of the passage, if the viewer supports it.
+    PDF files open at the page of the passage, if the viewer supports it. Manual pages, mailboxes
+    and compressed files are shown here.
     """
     location = _location(context, what)
     if json:
-        file = _open(context, location)
-        print_json({"id": location.id, "file": str(file), "page": location.page})
+        facts = {"id": location.id, "file": location.path, "page": location.page}
+        if _is_shown_here(context, location):
+            text = context.obj.library.document(location.id).text
+            print_json({**facts, "text": text})
+        else:
+            print_json({**facts, "file": str(_open(context, location))})
     else:
         open_and_say(context, location)
 
 
 def open_and_say(context: typer.Context, location: HitLocation, *, aside: bool = False) -> None:
     """Open a location and report it; with `aside` on stderr, next to other results."""
+    if _is_shown_here(context, location) and not aside:
+        _show_here(context.obj.library.document(location.id))
+        return
     file = _open(context, location)
     say(f"Opened {file}{f', page {location.page}' if location.page else ''}.", aside=aside)
 
@@ -58,6 +73,33 @@ def open_and_say(context: typer.Context, location: HitLocation, *, aside: bool =
 def _open(context: typer.Context, location: HitLocation) -> Path:
     chosen = context.obj.preferences.get("opener")
     return open_location(location, "" if chosen is None else chosen.value)
+
+
+# Formats that a viewer would show as source text or not at all.
+_SHOWN = re.compile(
+    r"\.(?:gz|bz2|xz|zip|tar|tgz|tbz2|txz|mbox|mbx|man|mdoc|[1-9][a-z]{0,2})$", re.IGNORECASE
+)
+
+
+def _is_shown_here(context: typer.Context, location: HitLocation) -> bool:
+    """Tell whether this program shows a document itself; never if the user chose an opener."""
+    if context.obj.preferences.get("opener") is not None:
+        return False
+    path = Path(location.path)
+    is_inside = f"{path.name}/" in location.id or ("#" in location.id and not path.suffix)
+    return bool(location.path) and (is_inside or _SHOWN.search(path.name) is not None)
+
+
+def _show_here(document: Document) -> None:
+    """Print a document, on a terminal through a pager."""
+    from lpisearch.cli.query import paged
+
+    def show() -> None:
+        if document.title and not document.text.startswith(document.title):
+            say(f"{document.title}\n")
+        print_prose(document.text)
+
+    paged(show)
 
 
 def _location(context: typer.Context, what: str) -> HitLocation:
@@ -163,19 +205,39 @@ def _filled(words: Sequence[str], file: Path, page: str) -> list[str]:
     return filled if has_placeholder else [*filled, str(file)]
 
 
+_STATUS_SECONDS = 2.0  # in which a program that cannot open a file says so; a viewer stays open
+_NO_PROGRAM = {"xdg-open": {3: "no program for it is installed", 4: "no program opened it"}}
+
+
 def _start(command: Sequence[str], location: HitLocation) -> None:
-    """Start a viewer without waiting for it."""
+    """Start a viewer; wait for its exit status if it ends soon."""
     nothing = subprocess.DEVNULL
     _STARTED[:] = [viewer for viewer in _STARTED if viewer.poll() is None]
-    try:
-        _STARTED.append(
-            subprocess.Popen(  # noqa: S603 (no shell; the file is one argument)
-                command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+    with tempfile.TemporaryFile() as errors:
+        try:
+            viewer = subprocess.Popen(  # noqa: S603 (no shell; the file is one argument)
+                command, stdin=nothing, stdout=nothing, stderr=errors, start_new_session=True
             )
-        )
-    except (OSError, ValueError) as error:
-        reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"
-        raise LpiSearchError(
-            f"No program could open {location.path} ({reason}).",
-            f"lpisearch config set opener COMMAND, or {_show(location)}",
-        ) from error
+        except (OSError, ValueError) as error:
+            reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"
+            raise _not_opened(location, reason) from error
+        _STARTED.append(viewer)
+        try:
+            status = viewer.wait(_STATUS_SECONDS)
+        except subprocess.TimeoutExpired:
+            return
+        if status:
+            errors.seek(0)
+            said = errors.read(_LONGEST_REASON).decode(errors="replace").strip().split("\n")[-1]
+            known = _NO_PROGRAM.get(command[0], {}).get(status, said or f"status {status}")
+            raise _not_opened(location, f"{command[0]}: {known}")
+
+
+_LONGEST_REASON = 10_000
+
+
+def _not_opened(location: HitLocation, reason: str) -> LpiSearchError:
+    return LpiSearchError(
+        f"No program could open {location.path} ({printable(reason)}).",
+        f"lpisearch config set opener COMMAND, or {_show(location)}",
+    )

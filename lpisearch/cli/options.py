@@ -19,9 +19,10 @@ import typer
 
 from lpisearch.errors import BadOption
 from lpisearch.library import graph_names, method_names
-from lpisearch.model.fields import OptionField, build, fields_of
+from lpisearch.model.fields import OptionField, Options, build, fields_of
 
 if TYPE_CHECKING:
+    from lpisearch.config import Preferences
     from lpisearch.model.documents import Filter
 
 _MOST_NAMES = 100
@@ -128,6 +129,7 @@ def _parameter(one: OptionField) -> Parameter:
         max=info.maximum,
         envvar=info.envvar or None,
         rich_help_panel=info.panel or None,
+        hidden=info.advanced,
         autocompletion=_completion(one),
     )
     return Parameter(
@@ -145,6 +147,17 @@ def _help(one: OptionField) -> str:
     return one.info.help.format(
         names=", ".join(names), alternatives=f"{', '.join(others)} or {last}"
     )
+
+
+def preferred(kind: type[Options], preferences: Preferences, table: str) -> Options:
+    """Make options from the settings; the others have their defaults."""
+    read: dict[str, Any] = {}
+    for one in fields_of(kind):
+        chosen = preferences.get(f"{table}{one.name}") if one.info.setting else None
+        if chosen is not None:
+            value = str(chosen.value) if one.info.form else chosen.value
+            read[one.name] = _form(one).read(one, value)
+    return build(kind, read)
 
 
 # Completion.

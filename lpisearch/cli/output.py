@@ -57,6 +57,11 @@ def pass_on(recorded: str) -> None:
     sys.stdout.flush()
 
 
+def confirm(question: str, *, default: bool) -> bool:
+    """Ask a question on the terminal; Enter alone means the default."""
+    return typer.confirm(_wrapped(printable(question)), default=default, err=True)
+
+
 def note(message: str) -> None:
     """Print a note on stderr; on a terminal lines are broken between words."""
     say(_wrapped(render_message(message)) if sys.stderr.isatty() else message, aside=True)
@@ -118,6 +123,10 @@ def print_table(
 
     used = [at for at, column in enumerate(columns) if any(str(row[at]) for row in rows)]
     columns, rows = _at(columns, used), [_at(row, used) for row in rows]
+    console = Console(stderr=aside)
+    if _fewest_columns(columns, rows) > console.width:
+        _print_records(columns, rows, title, aside=aside)
+        return
     table = Table(
         title=Text(printable(title)) if title else None,
         title_justify="left",
@@ -133,7 +142,37 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(Text(_shown(cell, lines=True)) for cell in row))
-    Console(stderr=aside).print(table)
+    console.print(table)
+
+
+_WORD = 20  # longer words, such as paths, may be broken in a table
+
+
+def _fewest_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> int:
+    """Return the width of a table in which no short word is broken."""
+    cells = [
+        [_shown(row[at], lines=True) for row in (columns, *rows)] for at in range(len(columns))
+    ]
+    words = [
+        [min(len(word), _WORD) for cell in column for word in cell.split()] for column in cells
+    ]
+    return sum(max(lengths, default=0) for lengths in words) + 2 * (len(columns) - 1)
+
+
+def _print_records(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], title: str, *, aside: bool
+) -> None:
+    """Print rows one below the other: a table would be wider than the terminal."""
+    names = [_one_line(column) for column in columns]
+    width = max(map(len, names)) + 2
+    if title:
+        say(title, aside=aside)
+    for row in rows:
+        for name, cell in zip(names, row, strict=True):
+            if str(cell):
+                say(_wrapped(f"{name.ljust(width)}{_shown(cell)}", width), aside=aside)
+        if row is not rows[-1]:
+            say(aside=aside)
 
 
 def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.messages import pace, printable
+from lpisearch.messages import lasting, pace, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -150,7 +150,9 @@ def _time_left(forecast: Forecast) -> Any:
         def render(self, task: Task) -> Text:
             del task
             left = forecast.seconds_left()
-            return Text(f"about {left:,.0f} s left" if left >= 1 else "almost done", style="cyan")
+            return Text(
+                f"about {lasting(round(left))} left" if left >= 1 else "almost done", style="cyan"
+            )
 
     return TimeLeft()
 

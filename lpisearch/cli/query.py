@@ -10,14 +10,21 @@ import sys
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpisearch.cli import options as typed
-from lpisearch.cli.commands import ExclusionsAsText, is_typed
+from lpisearch.cli.commands import (
+    ExclusionsAsText,
+    is_typed,
+    load,
+    names_library,
+)
 from lpisearch.cli.hits import (
+    AT_TERMINAL,
     HitFormat,
     HitOutput,
     print_answer,
@@ -28,15 +35,16 @@ from lpisearch.cli.hits import (
 )
 from lpisearch.cli.open import open_and_say
 from lpisearch.cli.options import accepts, without
-from lpisearch.cli.output import note, pass_on, render_message, say
+from lpisearch.cli.output import confirm, note, pass_on, render_message, say
 from lpisearch.errors import BadOption, LpiSearchError
-from lpisearch.messages import printable
+from lpisearch.messages import counted, printable
 from lpisearch.options import RELEVANCE, SearchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpisearch.library import Library
+    from lpisearch.model.answers import Answer
 
 
 _RUN_DEPTH = 1000
@@ -57,7 +65,10 @@ def query(
     k: Annotated[
         int | None,
         typer.Option(
-            "-k", metavar="N", min=0, help="Number of results (default: 10, or 1000 with --trec)."
+            "-k",
+            metavar="N",
+            min=0,
+            help="Number of results (default: 5 at a terminal, 10 in a pipe, 1000 with --trec).",
         ),
     ] = None,
     *,
@@ -80,6 +91,7 @@ def query(
             metavar="ID",
             help="Less like this document (repeatable).",
             rich_help_panel=_RANKING,
+            hidden=True,
             autocompletion=typed.documents,
         ),
     ] = None,
@@ -90,30 +102,37 @@ def query(
             metavar="FILE",
             help="Run a batch of queries (JSON Lines or TSV); quotes and minus signs are "
             "taken literally.",
+            hidden=True,
         ),
     ] = None,
 ) -> None:
     """Search by meaning and by words. Without TEXT, prompts for queries on a terminal."""
     if output.trec and not is_typed(context, "k"):
         k = _RUN_DEPTH  # a run is deep, however few results a person wants to read
-    options = options if k is None else replace(options, k=k)
+    if k is None and _is_read(output):
+        k = AT_TERMINAL
+    whole_run = output.trec and not is_typed(context, "collapse")
+    collapse = options.collapse and not whole_run
+    options = replace(options, k=options.k if k is None else k, collapse=collapse)
     if output.trec and options.sort != RELEVANCE:
         raise BadOption("sort", "a TREC run is always sorted by score")
     library: Library = context.obj.library
+    offer_library(context)
     if queries is not None:
+        if output.vimgrep:
+            raise BadOption(("queries", "vimgrep"), "cannot be used together")
         with closing(library.batch(queries, options=options, on_note=note)) as runs:
             some = print_batch(runs, output.form)
-    elif text or like or unlike:
-        words = " ".join(text or ())
+    elif (words := " ".join(text or ()).strip()) or like or unlike:
         answer = library.search(words, like=like or (), unlike=unlike or (), options=options)
         remember(library.path, answer)
-        some = print_answer(answer, output.form, words)
+        some = _print(answer, output, words, scores=options.explain)
         if output.opened is not None:
             open_and_say(context, recall(output.opened, library.path), aside=True)
-    elif sys.stdin.isatty():
-        some = ask_and_answer(context, library, options)
+    elif sys.stdin.isatty() and not text:
+        some = ask_and_answer(context, library, options, output)
     else:
-        raise typer.BadParameter("give a query", param_hint="TEXT")
+        raise EmptyQuery
     if output.fail_if_none and not some:
         raise typer.Exit(1)
 
@@ -129,20 +148,93 @@ def similar(
             autocompletion=typed.documents,
         ),
     ],
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            metavar="N",
+            min=0,
+            help="Number of results (default: 5 at a terminal, 10 in a pipe).",
+        ),
+    ] = None,
+    *,
     options: Annotated[SearchOptions, without("semantic_weight", "explain")],
     output: Annotated[HitOutput, without("trec", "opened")],
 ) -> None:
     """Find documents similar to one in the library, or to any other file."""
+    if k is None and _is_read(output):
+        k = AT_TERMINAL
+    options = options if k is None else replace(options, k=k)
     answer = context.obj.library.similar(document, options=options)
     remember(context.obj.library.path, answer)
-    if not print_answer(answer, output.form) and output.fail_if_none:
+    if not _print(answer, output) and output.fail_if_none:
         raise typer.Exit(1)
+
+
+def _is_read(output: HitOutput) -> bool:
+    """Tell whether a person reads the results."""
+    return output.form is HitFormat.PLAIN and sys.stdout.isatty()
+
+
+def _print(answer: Answer, output: HitOutput, query: str = "", *, scores: bool = False) -> bool:
+    """Print an answer, on a terminal through a pager if it is longer than that."""
+
+    def show() -> None:
+        print_answer(answer, output, query, scores=scores)
+
+    if _is_read(output) and not output.no_pager:
+        paged(show)
+    else:
+        show()
+    return bool(answer.hits)
+
+
+class EmptyQuery(LpiSearchError):
+    """There is nothing to search for."""
+
+    exit_status = 2
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The query is empty.",
+            'type what you are looking for: lpisearch search "why does my bread stay flat"',
+        )
+
+
+_MOST_COUNTED = 10_000
+
+
+def offer_library(context: typer.Context) -> None:
+    """Where a library is missing, offer on a terminal to make one of the current folder."""
+    path = context.obj.library.path
+    if not (sys.stdin.isatty() and sys.stderr.isatty() and isinstance(path, Path)):
+        return
+    if path.exists() or names_library(context) or os.environ.get("LPISEARCH_DB"):
+        return
+    number = sum(1 for _ in islice(_files(), _MOST_COUNTED + 1))
+    if not number:
+        return
+    several = number > _MOST_COUNTED
+    files = f"more than {_MOST_COUNTED:,} files" if several else counted(number, "file")
+    question = f"There is no library yet. Make one of the {files} in {Path.cwd()}?"
+    if confirm(question.replace("the more", "more"), default=not several):
+        command = load("ingest")
+        with command.make_context("ingest", ["."], parent=context.parent) as ingest:
+            command.invoke(ingest)
+
+
+def _files() -> Iterator[str]:
+    """Yield the files of the current folder that are not hidden."""
+    for _, folders, files in os.walk("."):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (name for name in files if not name.startswith("."))
 
 
 query_app = typer.Typer(add_completion=False)
 query_app.command("query", cls=ExclusionsAsText)(query)
 
 
+_PAGERS = ("LPISEARCH_PAGER", "PAGER")
 _PROMPT = "? "
 _LEAVE = frozenset({"quit", "exit", ":q", ":quit"})
 _HELP = frozenset({"help", "?", ":h", ":help"})
@@ -155,7 +247,9 @@ Type a query and press Enter. "A phrase" must occur, -word must not, begin* matc
 To search for one of these words, put it in quotation marks."""
 
 
-def ask_and_answer(context: typer.Context, library: Library, options: SearchOptions) -> bool:
+def ask_and_answer(
+    context: typer.Context, library: Library, options: SearchOptions, output: HitOutput
+) -> bool:
     """Answer queries until the user leaves; return whether any had results."""
     note("Type a query, “help” for help, or “quit” to leave.")
     some = False
@@ -165,12 +259,18 @@ def ask_and_answer(context: typer.Context, library: Library, options: SearchOpti
             if text in _LEAVE:
                 return some
             with _answering():
-                some |= _answer(context, library, options, text)
+                some |= _answer(context, library, options, output, text)
     say()
     return some
 
 
-def _answer(context: typer.Context, library: Library, options: SearchOptions, text: str) -> bool:
+def _answer(
+    context: typer.Context,
+    library: Library,
+    options: SearchOptions,
+    output: HitOutput,
+    text: str,
+) -> bool:
     verb, _, number = text.partition(" ")
     if not text:
         return False
@@ -182,8 +282,7 @@ def _answer(context: typer.Context, library: Library, options: SearchOptions, te
         return False
     answer = library.search(text, options=options)
     remember(library.path, answer)
-    paged(lambda: print_answer(answer, HitFormat.PLAIN, text))
-    return bool(answer)
+    return _print(answer, replace(output, json=False, csv=False), text, scores=options.explain)
 
 
 @contextmanager
@@ -228,8 +327,9 @@ class _Recorded(StringIO):
 
 def _page(text: str) -> bool:
     """Show a text in the user's pager; return whether there is one."""
-    pager = shlex.split(os.environ.get("PAGER", "")) or ["less"]
-    if shutil.which(pager[0]) is None:
+    named = next((name for name in _PAGERS if name in os.environ), "")
+    pager = shlex.split(os.environ.get(named, "less"))
+    if not pager or pager == ["cat"] or shutil.which(pager[0]) is None:
         return False
     environment = {"LESS": "-FRX", **os.environ}
     with suppress(OSError, KeyboardInterrupt):

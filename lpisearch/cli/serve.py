@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -79,31 +80,28 @@ def _sample(folder: Path) -> Library:
 
 
 _INGEST = ("ingest",)
-_EVALUATE = ("evaluate",)
 _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Add a folder of documents; its subfolder names become labels.", _INGEST),
+    ("Add a folder of documents, and learn which words belong together.", _INGEST),
     ("Run it again: unchanged files are skipped.", _INGEST),
-    ("Build the index: learn which words belong together.", ("index",)),
     (
         "Search in your own words; results need not contain them.",
-        ("query", "why does my bread stay flat", "-k", "3"),
+        ("search", "why does my bread stay flat", "-k", "3"),
     ),
     (
         "Search by meaning alone, and explain the result.",
-        ("query", "leaven", "-k", "1", "--by", "semantic", "--explain"),
+        ("search", "leaven", "-k", "1", "--by", "semantic", "--explain"),
     ),
     (
         "Find documents similar to this letter.",
-        ("similar", "sailing/letter-from-a-lightship.odt", "-k", "3"),
+        ("similar", "sailing/letter-from-a-lightship.odt", "-k", "2"),
     ),
     ("Predict a label for a new text.", ("classify", "my chain slips on the smallest sprocket")),
     ("List the topics in the collection.", ("topics",)),
-    ("Measure quality, compared with plain words and LSI.", _EVALUATE),
-    ("Check the library for damage.", ("doctor",)),
 )
 
 
 def demo(
+    context: typer.Context,
     folder: Annotated[
         Path | None,
         typer.Argument(
@@ -113,28 +111,26 @@ def demo(
 ) -> None:
     """Take a tour with the sample documents."""
     corpus = shipped_folder("sample_corpus")
-    more: dict[tuple[str, ...], tuple[str, ...]] = {
-        _INGEST: (str(corpus / "documents"), "--labels", "folder"),
-        _EVALUATE: (
-            *("--queries", str(corpus / "queries.jsonl")),
-            *("--qrels", str(corpus / "qrels.tsv")),
-        ),
-    }
+    indexes = context.obj.preferences.get("auto_index")
+    always = ("--index",) if indexes is not None and indexes.value == "no" else ()
+    documents = (str(corpus / "documents"), "--labels", "folder", *always)
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / "demo.db"
         for purpose, verb in _STEPS:
-            _step(library, purpose, [*verb, *more.get(verb, ())])
-    say("\nNow try your own documents:  lpisearch ingest FOLDER", bold=True)
+            _step(library, purpose, [*verb, *(documents if verb == _INGEST else ())])
+    say("\nNow try your own documents:", bold=True)
+    say('  lpisearch ingest FOLDER\n  lpisearch search "YOUR QUESTION"\n  lpisearch open 1')
 
 
 def _step(library: Path, purpose: str, verb: list[str]) -> None:
     say(f"\n{purpose}", bold=True)
     say(f"$ lpisearch {shlex.join(verb)}\n", dim=True)
     sys.stdout.flush()
-    command = [sys.executable, "-m", "lpisearch", "--db", str(library), *verb]
-    result = subprocess.run(command, check=False)  # noqa: S603 (our own program)
+    command = [sys.executable, "-m", "lpisearch", *verb]
+    environment = {**os.environ, "LPISEARCH_DB": str(library), "LPISEARCH_PAGER": "cat"}
+    result = subprocess.run(command, check=False, env=environment)  # noqa: S603 (our own program)
     if result.returncode:
         raise typer.Exit(result.returncode)

@@ -170,7 +170,9 @@ class Labelling:
     @classmethod
     def of(cls, labels: Labels) -> Labelling:
         """Parse labels; raise ValueError if no document has one."""
-        shares, names = memberships(as_list(labels), len(labels))
+        shares, names = memberships(
+            labels, np.shape(labels)[0] if sparse.issparse(labels) else len(labels)
+        )
         counts = np.diff(shares.indptr)
         rows = np.flatnonzero(counts)
         flags = sparse.csr_array(shares[rows])

@@ -1,6 +1,7 @@
 """Retrieval: judged queries, scored by the measures of trec_eval.
 
-Queries run as in `lpisearch query --queries`; `--methods` builds an index of each method in memory.
+Queries are answered as `lpisearch search` answers them, unless long documents are to be scored as
+wholes, as in published protocols; `--methods` builds an index of each method in memory.
 A run maps a query to documents with scores, judgements map it to documents with grades, of which
 those above 0 are relevant. As in trec_eval, documents are ranked by score in single precision and
 ties by id, both descending; the order within a run does not matter.
@@ -102,7 +103,7 @@ class _Scorer:
 
     def scores(self, method: str | None) -> dict[str, Scores]:
         """Score each mode with the library's index (None), or with one built by the method."""
-        engine = _engine(self.session, self.options, method)
+        engine = _engine(self.session, self.options, method, whole=self.wanted.whole)
         scores = {}
         for by in self.modes:
             search = SearchOptions(
@@ -125,14 +126,16 @@ def _strict(run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[tu
     }
 
 
-def _engine(session: Session, options: EvaluateOptions, method: str | None) -> Engine | None:
-    """Return an engine that ranks whole documents, as judgements do; None without an index."""
+def _engine(
+    session: Session, options: EvaluateOptions, method: str | None, *, whole: bool
+) -> Engine | None:
+    """Return an engine that ranks as a query does, or whole documents; None without an index."""
     from lpisearch.index.build import fit_index
     from lpisearch.index.checkpoint import Stages
 
     if method is None:
         in_use = index_in_use(session, options.index)
-        return None if in_use is None else Engine(in_use.opened, whole=True)
+        return None if in_use is None else Engine(in_use.opened, whole=whole)
     wanted = IndexOptions(
         method=method,
         dims=options.dims,
@@ -147,7 +150,7 @@ def _engine(session: Session, options: EvaluateOptions, method: str | None) -> E
     )
     if options.weighting:
         wanted = replace(wanted, weighting=options.weighting)
-    return Engine(fit_index(session.path, wanted, Stages(lambda _name: None), whole=True))
+    return Engine(fit_index(session.path, wanted, Stages(lambda _name: None), whole=whole))
 
 
 def _row(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.errors import BadOption, VectorsUnavailable
+from lpisearch.errors import BadOption, LibraryLocked, VectorsUnavailable
 from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_files, peak_megabytes
 from lpisearch.index.directory import IndexLocation, choose_location, entry_named
-from lpisearch.index.inversion import HASH_BYTES
+from lpisearch.index.field_words import Fields, read_fields
+from lpisearch.index.inversion import HASH_BYTES, write_sequences
 from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, FittedSubspace, fit_subspace, library_versions
 from lpisearch.index.plan import check_parallelism, parallel, plan_index
@@ -22,7 +23,7 @@ from lpisearch.index.projection import Samples, with_typed_settings
 from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index
 from lpisearch.messages import quoted
 from lpisearch.model.reports import BuiltIndex, IndexPlan, IndexReport
-from lpisearch.storage import open_store, writer_lock
+from lpisearch.storage import open_store, writer_lock, writer_of
 from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
@@ -30,11 +31,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from lpisearch.index.checkpoint import StepOutput, Workspace
     from lpisearch.location import Location
     from lpisearch.model.documents import TokenShard
     from lpisearch.options import IndexOptions, IndexSpec
     from lpisearch.storage.store import ReadTransaction, Store
+    from lpisearch.storage.vector_store import VectorStore
+    from lpisearch.text.encoders import CheckedEncoder
+
+
+SAMPLE = 300
+"""The number of documents that are encoded to learn the weight of an encoder, if not all are."""
+
+
+_PATIENCE_SECONDS = 5.0
+
+
+_TOKENS_AT_ONCE = 1000  # documents
 
 
 def build_index(
@@ -42,8 +57,13 @@ def build_index(
     options: IndexOptions,
     on_stage: Callable[[str], None] = lambda _name: None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
+    encoder: CheckedEncoder | None = None,
 ) -> IndexReport:
     """Build an index and publish it; until then the previous one stays in use.
+
+    A library that another process writes to longer than the options allow is refused before
+    anything is computed; what is computed waits for a process that began to write meanwhile. An
+    encoder makes vectors of the passages, too.
 
     `on_stage` is called with the name of each stage, `on_step` with the number of documents that a
     stage has processed and their total.
@@ -51,6 +71,8 @@ def build_index(
     from lpisearch.index.format import check_writable, note_written
 
     check_parallelism(options)
+    with writer_lock(library, "index", options.wait_seconds):
+        pass
     plan = plan_index(library, options)
     if options.export_pgvector:
         _check_exportable(library)
@@ -70,9 +92,15 @@ def build_index(
             samples=Samples.of(plan),
             partitioned=parallelism.reads_library,
         )
+        if encoder is not None:
+            from lpisearch.storage.vector_store import VectorStore
+
+            vectors = VectorStore(location.folder, encoder.name, encoder.documents)
+            vectors.recognise(probe := encoder.probe())
+            index = _with_encoder(library, index, (vectors, probe), options, stages)
         with (
             stages.stage("writing"),
-            writer_lock(library, "index", options.wait_seconds),
+            _lock_when_free(library, on_stage),
             open_store(library, writable=True) as store,
         ):
             files = workspace.files()
@@ -119,14 +147,55 @@ def fit_index(
         manifest = replace(index.manifest, calibration=calibration.facts)
         index = SubspaceIndex(manifest, index.arrays)
         if whole:
-            return index
-        if not index.long_documents.size:
-            return SubspaceIndex(replace(manifest, passages=0), index.arrays)
-        passages = workspace.run(
-            "passages", lambda output: _embed_passages(index, corpus, stages, output)
+            return _with_fields(index, corpus, stages, workspace)
+        spelled = workspace.run("words", lambda output: _words(index, corpus, stages, output))
+        index = SubspaceIndex(manifest, index.arrays | spelled.arrays)
+        index = _with_passages(index, corpus, stages, workspace)
+        return _with_fields(index, corpus, stages, workspace)
+
+
+def _with_encoder(
+    library: Location,
+    index: SubspaceIndex,
+    encoded_by: tuple[VectorStore, NDArray[np.float32]],
+    options: IndexOptions,
+    stages: Stages,
+) -> SubspaceIndex:
+    """Encode the passages of an index, or a sample of them, and learn the encoder's weight."""
+    from lpisearch.index.calibration import calibrate_encoder
+    from lpisearch.index.encoded_units import (
+        EncodedUnits,
+        count_units,
+        encode,
+        units_of,
+    )
+    from lpisearch.text.tokeniser import Tokenisers
+
+    store, probe = encoded_by
+    facts: dict[str, Any] = {"name": store.name, "way": options.encode, "weight": 0.0}
+    with (
+        stages.stage("encoding passages"),
+        open_store(library) as database,
+        database.reading() as snapshot,
+    ):
+        documents = np.arange(len(index.document_rows))
+        if options.encode == "candidates":
+            rng = np.random.default_rng(options.seed)
+            documents = np.sort(rng.permutation(documents)[:SAMPLE])
+        total = count_units(index, documents)
+        arrays = encode(
+            index,
+            units_of(snapshot, index, documents.tolist()),
+            store,
+            lambda done: stages.on_step(done, total),
         )
-        manifest = replace(manifest, passages=passages.facts["passages"])
-        return SubspaceIndex(manifest, index.arrays | passages.arrays)
+        arrays |= {"encoder_probe": probe}
+        encoded = SubspaceIndex(replace(index.manifest, encoder=facts), index.arrays | arrays)
+        units = EncodedUnits.of_index(encoded)
+        assert units is not None  # noqa: S101
+        tokeniser = Tokenisers().of(index.manifest.tokeniser)
+        facts |= calibrate_encoder(encoded, units, snapshot, tokeniser, store)
+    return SubspaceIndex(replace(index.manifest, encoder=facts), encoded.arrays)
 
 
 def publish_index(
@@ -159,6 +228,19 @@ def publish_index(
     sweep(location.folder, used)
     note_written(folder)  # the sweep changed the link counts of files shared with old folders
     return folder
+
+
+@contextmanager
+def _lock_when_free(library: Location, on_stage: Callable[[str], None]) -> Iterator[None]:
+    """Hold the writer lock as soon as no other process does: the work must not be in vain."""
+    with ExitStack() as lock:
+        while True:
+            try:
+                lock.enter_context(writer_lock(library, "index", _PATIENCE_SECONDS))
+                break
+            except LibraryLocked:
+                on_stage(f"waiting for {writer_of(library) or 'another process'}")
+        yield
 
 
 def _index_location(library: Location, options: IndexOptions) -> IndexLocation:
@@ -282,7 +364,8 @@ def _as_index(subspace: FittedSubspace, corpus: Corpus, spec: IndexSpec) -> Subs
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     taken_in = np.zeros((len(subspace.keys), len(TAKEN_IN)), np.int32)
-    return SubspaceIndex(manifest, subspace.arrays | {"taken_in": taken_in})
+    index = SubspaceIndex(manifest, subspace.arrays | {"taken_in": taken_in})
+    return SubspaceIndex(manifest, index.arrays | {"twins": index.twins})
 
 
 def _calibrate(index: SubspaceIndex, corpus: Corpus, seed: int, stages: Stages) -> StepResult:
@@ -315,6 +398,71 @@ def _embed_passages(
     return StepResult(facts={"passages": len(passages)})
 
 
+def _words(index: SubspaceIndex, corpus: Corpus, stages: Stages, output: StepOutput) -> StepResult:
+    """Collect the words as documents write them, and the terms with accents."""
+    from lpisearch.text.spelling import count_written, spelling_arrays
+    from lpisearch.text.tokeniser import Tokenisers
+
+    with stages.stage("collecting words"):
+        texts = corpus.snapshot.documents.texts(index.document_rows.tolist())
+        written = count_written(f"{title}\n{text}" for _, title, text in texts)
+        tokeniser = Tokenisers().of(corpus.tokeniser)
+        for name, array in spelling_arrays(written, index.lexicon, tokeniser).items():
+            output.put(name, array)
+    return StepResult()
+
+
+def _with_passages(
+    index: SubspaceIndex, corpus: Corpus, stages: Stages, workspace: Workspace
+) -> SubspaceIndex:
+    if not index.long_documents.size:
+        return SubspaceIndex(replace(index.manifest, passages=0), index.arrays)
+    passages = workspace.run(
+        "passages", lambda output: _embed_passages(index, corpus, stages, output)
+    )
+    manifest = replace(index.manifest, passages=passages.facts["passages"])
+    return SubspaceIndex(manifest, index.arrays | passages.arrays)
+
+
+def _with_fields(
+    index: SubspaceIndex, corpus: Corpus, stages: Stages, workspace: Workspace
+) -> SubspaceIndex:
+    """Add where words stand: the fields of documents, and the order of their tokens."""
+
+    def read(output: StepOutput) -> StepResult:
+        with stages.stage("reading titles and paths"):
+            tokeniser = Tokenisers().of(corpus.tokeniser)
+            rows = {key: row for row, key in enumerate(index.document_rows.tolist())}
+            texts = read_fields(corpus.snapshot, tokeniser, rows, index.passages)
+            for name, array in Fields.of_texts(texts).arrays().items():
+                output.put(name, array)
+        return StepResult()
+
+    def order(output: StepOutput) -> StepResult:
+        with stages.stage("writing the order of words"):
+            lengths = np.array(index.postings.document_lengths)
+            if index.passages is not None:
+                lengths[index.passages.owners] = 0
+            numbers = {term: number for number, term in enumerate(index.postings.terms())}
+            write_sequences(_tokens(index, corpus, lengths), numbers, lengths, output)
+        return StepResult()
+
+    from lpisearch.text.tokeniser import Tokenisers
+
+    fields, sequences = workspace.run("fields", read), workspace.run("sequences", order)
+    return SubspaceIndex(index.manifest, index.arrays | fields.arrays | sequences.arrays)
+
+
+def _tokens(
+    index: SubspaceIndex, corpus: Corpus, lengths: NDArray[np.int32]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the tokens of documents that have a length, and the row of the first of each batch."""
+    keys = index.document_rows
+    for start in range(0, len(keys), _TOKENS_AT_ONCE):
+        rows = start + np.flatnonzero(lengths[start : start + _TOKENS_AT_ONCE])
+        yield start, corpus.snapshot.corpus.tokens(keys[rows].tolist())
+
+
 def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:
     return IndexReport(
         name=index.manifest.name,
@@ -324,6 +472,7 @@ def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[st
         size_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
         folder=str(folder),
         calibration=index.manifest.calibration,
+        encoder=index.manifest.encoder,
         passages=index.manifest.passages or 0,
         resumed=resumed,
         processor_seconds=stages.processor_seconds,

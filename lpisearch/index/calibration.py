@@ -16,14 +16,17 @@ that of a safe weight by n / (n + 200); below 100 documents the safe weight is u
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from lpisearch.index.encoded_units import units_of
 from lpisearch.index.fusion import (
     LENGTHS,
     SAFE_WEIGHT,
@@ -37,11 +40,15 @@ from lpisearch.index.postings import NO_COLUMN, Bm25, half_saturation, saturatio
 from lpisearch.numeric.row_files import release_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from lpisearch.index.encoded_units import EncodedUnits
     from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.storage.store import ReadTransaction
+    from lpisearch.storage.vector_store import VectorStore
+    from lpisearch.text.tokeniser import Tokeniser
 
     Floats = NDArray[np.float32]
     Numbers = NDArray[np.int64]
@@ -116,6 +123,131 @@ def _shrunk(weight: float, n_documents: int) -> float:
     return round(float(max(weight, LEAST_WEIGHT) ** belief * SAFE_WEIGHT ** (1 - belief)), 3)
 
 
+_ENCODER_WINDOW = 8  # words
+_ENCODER_WINDOWS = 200
+_ENCODER_WEIGHTS = WEIGHTS[:7]
+_LEAST_ENCODER_SHARE, _TIMES_CHANCE = 0.1, 3
+_LEAST_TEXT = 3 * _ENCODER_WINDOW
+
+
+def calibrate_encoder(
+    index: SubspaceIndex,
+    encoded: EncodedUnits,
+    snapshot: ReadTransaction,
+    tokeniser: Tokeniser,
+    store: VectorStore,
+) -> dict[str, Any]:
+    """Learn the weight of the encoder next to words and subspace, from windows of texts.
+
+    Windows are as above, of 8 words. The right answer is its document without the window, encoded
+    again. The weight is the largest at which windows lose at most 1/80, as that of the subspace is:
+    windows favour words here, too. These windows are few, so a loss within its standard error does
+    not count, and the weight is 3 at most, but it is not shrunk: an encoder is not fitted to the
+    library. It is 0 if the encoder hides at once what words find, or alone hardly finds windows: a
+    tenth as well as the words do, or thrice as well as chance does.
+    """
+    rng = np.random.default_rng([index.manifest.spec.seed, encoded.number])
+    documents = np.unique(encoded.documents[encoded.known])
+    cut = _text_windows(index, documents, snapshot, tokeniser, rng)
+    if len(cut) < LEAST_WINDOWS or len(documents) < LEAST_DOCUMENTS:
+        return {"weight": 0.0, "windows": len(cut), "gain": 0.0}
+    number = {term: number for number, term in enumerate(index.postings.terms())}.get
+    places = np.array([window.document for window in cut], np.int64)
+    queries = [_known_numbers(window.query, number) for window in cut]
+    left = [_known_numbers(window.left, number) for window in cut]
+    rivals = documents
+    if len(documents) > RIVALS:
+        rivals = np.union1d(places, rng.permutation(documents)[: RIVALS - len(places)])
+    contest = Contest(index, rivals)
+    asked = store.vectors(window.text for window in cut)
+    answers = store.vectors(window.rest for window in cut)
+    vectors, rest = np.concatenate(list(asked)), np.concatenate(list(answers))
+    weight = Calibration.of_manifest(index.manifest.calibration).weight(_ENCODER_WINDOW)
+    weights = np.array(_ENCODER_WEIGHTS)
+    reciprocal, alone = np.empty((len(cut), len(weights))), np.empty(len(cut))
+    for block, right, words, said in contest.scores(Windows(places, queries, left)):
+        rows = range(len(cut))[block]
+        points = np.stack(
+            [_encoder_points(encoded, cut[row], vectors[row], rest[row]) for row in rows]
+        )
+        base = words + np.float32(weight) * said
+        reciprocal[block] = _reciprocal_ranks(base, points[:, rivals], right, _ENCODER_WEIGHTS)
+        alone[block] = _reciprocal_ranks(points[:, rivals], words, right, (0.0,))[:, 0]
+    curve = reciprocal.mean(axis=0)
+    loss = reciprocal[:, [int(curve.argmax())]] - reciprocal
+    allowed = LOSS * curve.max() + loss.std(axis=0) / np.sqrt(len(cut))
+    harmless = float(weights[loss.mean(axis=0) <= allowed].max())
+    # The mean of 1 / rank for ranks by chance is about that of all ranks.
+    by_chance = (1 / np.arange(1, len(rivals) + 1)).mean()
+    least = max(_LEAST_ENCODER_SHARE * curve[0], _TIMES_CHANCE * by_chance)
+    if alone.mean() < least:
+        harmless = 0.0
+    return {
+        "weight": harmless,
+        "windows": len(cut),
+        "gain": round(float(curve.max() / curve[0] - 1), 4),
+    }
+
+
+class _TextWindow(NamedTuple):
+    """A window of a text, and the text without it, both as they are and as tokens."""
+
+    document: int
+    unit: int  # the row of the encoded unit it is from
+    text: str
+    rest: str
+    query: list[str]
+    left: list[str]
+
+
+def _text_windows(
+    index: SubspaceIndex,
+    documents: Numbers,
+    snapshot: ReadTransaction,
+    tokeniser: Tokeniser,
+    rng: np.random.Generator,
+) -> list[_TextWindow]:
+    """Cut a window from one passage of each of some documents."""
+    some = np.sort(rng.permutation(documents)[: 2 * _ENCODER_WINDOWS])
+    traits = snapshot.documents.traits_of(index.document_rows[some].tolist())
+    windows: list[_TextWindow] = []
+    for row, units in groupby(units_of(snapshot, index, some.tolist()), lambda unit: unit.document):
+        parts = list(units)
+        unit = parts[int(rng.integers(len(parts)))]
+        title, _, text = unit.text.partition("\n")
+        words = [match.span() for match in _WORD.finditer(text)]
+        if len(words) < _LEAST_TEXT or len(windows) == _ENCODER_WINDOWS:
+            continue
+        first = int(rng.integers(len(words) - _ENCODER_WINDOW + 1))
+        start, end = words[first][0], words[first + _ENCODER_WINDOW - 1][1]
+        key = int(index.document_rows[row])
+        language = traits[key].language if key in traits else ""
+        query = tokeniser.of_language(language).joined(text[start:end]).split()
+        whole = Counter(" ".join(snapshot.corpus.tokens([key])).split())
+        left = list((whole - Counter(query)).elements())
+        if query and left:
+            rest = f"{title}\n{text[:start]} {text[end:]}"
+            windows.append(_TextWindow(row, unit.start, text[start:end], rest, query, left))
+    return windows
+
+
+_WORD = re.compile(r"\S+")
+
+
+def _known_numbers(tokens: Sequence[str], number: Callable[[str], int | None]) -> Numbers:
+    return np.array([at for token in tokens if (at := number(token)) is not None], np.int64)
+
+
+def _encoder_points(
+    encoded: EncodedUnits, window: _TextWindow, query: Floats, rest: Floats
+) -> Floats:
+    """Return the points of all documents by the encoder; the right one is without its window."""
+    cosines = encoded.vectors @ query
+    own = (encoded.documents == window.document) & (encoded.starts == window.unit)
+    cosines[own] = rest @ query
+    return encoded.points(cosines)
+
+
 RIVALS = 20_000  # documents to rank windows among: more would hardly change the result
 _BLOCK = 64
 _ENTRIES = 4_000_000
@@ -170,6 +302,16 @@ class Contest:
 
     def reciprocal_ranks(self, windows: Windows, weights: Sequence[float]) -> NDArray[np.float64]:
         """Return 1 / rank of the right answers (rows), for each weight of the subspace."""
+        reciprocal = np.empty((len(windows.places), len(weights)))
+        for block, right, words, said in self.scores(windows):
+            reciprocal[block] = _reciprocal_ranks(words, said, right, weights)
+        return reciprocal
+
+    def scores(self, windows: Windows) -> Iterator[tuple[slice, Numbers, Floats, Floats]]:
+        """Yield some windows, their right answers among the rivals, and two legs of all rivals.
+
+        The legs are the words, and the subspace before its weight: windows x rivals.
+        """
         queries, left = self._counts(windows.queries), self._counts(windows.left)
         places, _ = self._placed(queries)
         answers, certainty = self._placed(left)
@@ -180,8 +322,7 @@ class Contest:
         weighted_queries = csr_array(
             (factors, queries.indices, queries.indptr), shape=queries.shape
         )
-        reciprocal = np.empty((len(windows.places), len(weights)))
-        for start in range(0, len(reciprocal), _BLOCK):
+        for start in range(0, len(windows.places), _BLOCK):
             block = slice(start, start + _BLOCK)
             right = np.searchsorted(self.rivals, windows.places[block])
             at = (np.arange(len(right)), right)
@@ -190,12 +331,13 @@ class Contest:
             sure = np.tile(self.certainty, (len(right), 1))
             words[at], near[at], sure[at] = bm25[block], cosines[block], certainty[block]
             said = subspace_scores(near, sure) * known[block, np.newaxis]
-            reciprocal[block] = _reciprocal_ranks(standardised(words), said, right, weights)
-        return reciprocal
+            yield block, right, standardised(words), said
 
     @cached_property
     def _idf(self) -> Floats:
-        return Bm25(self.postings).idf(np.arange(len(self.postings)))
+        return Bm25(self.postings, general=self.index.general_idf).idf(
+            np.arange(len(self.postings))
+        )
 
     @cached_property
     def _weighted(self) -> csr_array:

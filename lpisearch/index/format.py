@@ -22,17 +22,26 @@ import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from lpisearch.errors import (
     IndexDamaged,
+    IndexNotHere,
     IndexOutdated,
     IndexTooNew,
     IndexUnreadable,
     IndexUnwritable,
     SubspaceError,
 )
-from lpisearch.files import ANYONE, create, folder_mode, mode_of, sync_folder, whole_file
+from lpisearch.files import (
+    ANYONE,
+    create,
+    folder_mode,
+    mode_of,
+    open_regular,
+    sync_folder,
+    whole_file,
+)
 from lpisearch.messages import system_reason
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
@@ -49,7 +58,7 @@ if TYPE_CHECKING:
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
     digest = sha256()
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         while block := stream.read(_READ_AT_ONCE):
             digest.update(block)
     return digest.hexdigest()
@@ -114,6 +123,8 @@ def publish(
 
 def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
     """Map the arrays of an index folder, with `verify` after comparing their SHA-256."""
+    from lpisearch.index.consistency import misfit
+
     manifest = Manifest.read(folder)
     check_sizes(folder, manifest)
     arrays = {}
@@ -126,6 +137,8 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
         if changed:
             raise IndexDamaged(folder, f"{path.name} is corrupt")
         arrays[name] = _map(path, facts, folder)
+    if damage := misfit(arrays):
+        raise IndexDamaged(folder, damage)
     return manifest, arrays
 
 
@@ -157,15 +170,30 @@ def _is_known(placement: object) -> bool:
 
 
 def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
-    import numpy as np
 
     try:
-        array: Array = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+        with open_regular(path) as stream:
+            array = _mapped(stream)
     except Exception as error:  # NumPy's header parser raises anything that Python's does
         raise unreadable(folder, path.name, error) from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
         raise IndexDamaged(folder, f"{path.name} has the wrong type or shape")
     return array
+
+
+def _mapped(stream: BinaryIO) -> Array:
+    """Map the array of an open file; never unpickles."""
+    import numpy as np
+
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("it contains objects")
+    order: Literal["F", "C"] = "F" if is_fortran else "C"
+    return np.memmap(stream, dtype, "r", stream.tell(), shape, order)
 
 
 def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
@@ -208,6 +236,7 @@ _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
+_MOST_MANIFEST = 1 << 26  # bytes
 # What the system says of a file that may be as it was written.
 _NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
@@ -242,6 +271,8 @@ class Manifest:
         default_factory=dict
     )  # {} in an index of an earlier version
     passages: int | None = None  # None in an index of an earlier version
+    # Of the encoder that made vectors of passages: its name, the weight of its leg; {} without one.
+    encoder: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -263,17 +294,21 @@ class Manifest:
         values = asdict(self) | {"format": self.format, "parameters": self.spec.as_dict()}
         values |= {"name": self.name, "method": self.method}
         del values["spec"]
-        if not self.placement:
-            del values["placement"]
+        for optional in ("placement", "encoder"):
+            if not values[optional]:
+                del values[optional]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
         """Read the manifest of an index folder."""
         try:
-            text = (folder / MANIFEST_FILE).read_bytes()
+            with open_regular(folder / MANIFEST_FILE) as stream:
+                text = stream.read(_MOST_MANIFEST)
             values = json.loads(text)
         except FileNotFoundError as error:
+            if not folder.parent.is_dir():
+                raise IndexNotHere(folder.parent, _left_behind(folder)) from error
             lost = f"{MANIFEST_FILE} is missing" if folder.is_dir() else "the folder is missing"
             raise IndexDamaged(folder, lost) from error
         except (OSError, ValueError, RecursionError) as error:
@@ -297,6 +332,7 @@ class Manifest:
                 "placement": "",
                 "calibration": {},
                 "passages": None,
+                "encoder": {},
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),
@@ -309,6 +345,16 @@ class Manifest:
         except (KeyError, TypeError, AttributeError) as error:
             raise IndexDamaged(folder, f"{MANIFEST_FILE} lacks {error}") from error
         return cls(**known)
+
+
+def _left_behind(folder: Path) -> Path | None:
+    """Return a folder of indexes that has this one, under the name of a library that is gone."""
+    for ending, suffix in ((".index", ".db"), ("-index", "")):
+        for other in folder.parent.parent.glob(f"*{ending}"):
+            library = other.with_name(other.name.removesuffix(ending) + suffix)
+            if (other / folder.name).is_dir() and not library.exists():
+                return other
+    return None
 
 
 def unreadable(folder: Path, name: str, error: Exception) -> SubspaceError:
@@ -375,15 +421,19 @@ def _verified_facts(status: os.stat_result) -> list[int]:
 
 def _remembered(folder: Path) -> object:
     try:
-        return json.loads((folder / VERIFICATION_FILE).read_bytes())
+        with open_regular(folder / VERIFICATION_FILE) as stream:
+            return json.loads(stream.read(_MOST_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return None
 
 
 def _remember(folder: Path, state: dict[str, list[int]]) -> None:
     """Write the record atomically; without it everything is hashed again."""
+    record = folder / VERIFICATION_FILE
+    if record.exists() and not record.is_file():  # a pipe, say, which may never be read
+        return
     with (
         suppress(OSError),
-        whole_file(folder / VERIFICATION_FILE, mode_of(folder / MANIFEST_FILE)) as stream,
+        whole_file(record, mode_of(folder / MANIFEST_FILE)) as stream,
     ):
         stream.write(json.dumps(state).encode())

@@ -25,6 +25,7 @@ from lpisearch.index.postings import (
     lexicon_arrays,
     strongest_of_rows,
 )
+from lpisearch.index.sequences import SEQUENCE_STARTS, SEQUENCE_TERMS, SequenceWriter
 from lpisearch.messages import Message, call
 from lpisearch.numeric.executor import map_parts
 from lpisearch.numeric.row_blocks import BLOCK_ROWS, DerivedBlocks, map_blocks
@@ -385,3 +386,26 @@ class _Weigh:
         from lpisearch.text.weighting import normalise_rows
 
         return normalise_rows(self.weighting.apply(narrow(block, self.stays)))
+
+
+def write_sequences(
+    batches: Iterable[tuple[int, list[str]]],
+    numbers: Mapping[str, int],
+    lengths: NDArray[np.integer],
+    output: StepOutput,
+) -> None:
+    """Write the sequences of documents of the given lengths; those of length 0 have none.
+
+    Each batch is the first of consecutive documents, and the joined tokens of those with a length.
+    """
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    output.put(SEQUENCE_STARTS, starts)
+    if not starts[-1]:
+        output.put(SEQUENCE_TERMS, np.empty(0, np.int32))
+        return
+    target = output.target(SEQUENCE_TERMS, (int(starts[-1]),), np.int32)
+    for first, texts in batches:
+        writer = SequenceWriter(numbers)
+        writer.add(texts)
+        target.write(int(starts[first]), writer.finish().terms)

@@ -9,7 +9,8 @@ With f the count of a term in a document, n the number of documents and d of tho
     f (k1 + 1) / (f + k1 (1 - b + b · length / mean length)) · log(1 + (n - d + ½) / (d + ½))
 
 summed over the words of the query. The logarithm is never below zero, unlike that of FTS5, so a
-word that is in most documents cannot count against them. k1 and b are those of FTS5.
+word that is in most documents cannot count against them. k1 and b are those of FTS5. To the
+logarithm is added how rare the word is in its language (text/weighting.py).
 
 Feedback needs the telling terms of the first documents, and the certainty of a vector the number of
 terms it was made from. Twenty terms per document are stored: 120 bytes.
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
 
+    from lpisearch.text.weighting import GeneralWords
+
 
 MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
+_MOST_FOUND = 10_000
 NEW = -1  # a document that the postings do not have yet
 
 
@@ -140,9 +144,19 @@ class Postings:
 
     def find(self, term: str) -> int:
         """Return the number of a term, or -1."""
+        if term in self._found:
+            return self._found[term]
         line = f"{term}\n".encode("utf-8", "surrogatepass")
         number = bisect_left(range(len(self)), line, key=self._line)
-        return number if number < len(self) and self._line(number) == line else -1
+        found = number if number < len(self) and self._line(number) == line else -1
+        if len(self._found) < _MOST_FOUND:
+            self._found[term] = found
+        return found
+
+    @cached_property
+    def _found(self) -> dict[str, int]:
+        """The numbers of terms that were looked up: a query looks for each several times."""
+        return {}
 
     def _line(self, number: int) -> bytes:
         starts = self._starts
@@ -183,6 +197,28 @@ def _running_total(sizes: Sequence[int]) -> NDArray[np.int64]:
     return totals
 
 
+class GeneralIdf:
+    """What the frequencies of a language add to the idf of terms by their numbers."""
+
+    def __init__(self, postings: Postings, words: GeneralWords) -> None:
+        self._postings, self._words = postings, words
+        self._known: dict[int, float] = {}
+
+    def of(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return it for some terms."""
+        new = [number for number in numbers.tolist() if number not in self._known]
+        if new:
+            terms = self._postings.terms() if len(new) > MANY_TERMS else None
+            names = [terms[number] if terms else self._postings.term(number) for number in new]
+            self._known |= zip(new, self.of_terms(names).tolist(), strict=True)
+        return np.array([self._known[number] for number in numbers.tolist()], np.float32)
+
+    def of_terms(self, terms: Iterable[str]) -> NDArray[np.float32]:
+        """Return it for terms that the postings need not have."""
+        return self._words.idf(terms, self._postings.n_documents)
+
+
+MANY_TERMS = 1000
 K1 = 1.2
 B = 0.75
 
@@ -205,7 +241,8 @@ class Bm25:
 
     `weights` are those of every entry without idf, computed for each query if not given. `among`
     are the documents that determine idf and mean length, if not those of the postings: passages are
-    scored among whole documents, as short documents would be.
+    scored among whole documents, as short documents would be. `general` is added to their idf.
+    `long_from` is that of `half_saturation`.
     """
 
     postings: Postings
@@ -213,10 +250,12 @@ class Bm25:
     b: float = B
     weights: NDArray[np.float32] | None = None
     among: Postings | None = None
+    general: GeneralIdf | None = None
+    long_from: int | None = None
 
     def scores(self, query: WeightedWords) -> NDArray[np.float32]:
         """Return the score of each document; 0 if it has no word of the query."""
-        scores = np.zeros(len(self._half), np.float32)
+        scores = np.zeros(len(self.half_saturation), np.float32)
         factors = query.weights * self.idf(query.words)
         bounds = self._bounds(query.words)
 
@@ -227,7 +266,7 @@ class Bm25:
                 places = self.postings.posting_places[entries]
                 if self.weights is None:
                     counts = self.postings.posting_counts[entries]
-                    worth = saturation(counts, self._half[places], self.k1)
+                    worth = saturation(counts, self.half_saturation[places], self.k1)
                 else:
                     worth = self.weights[entries]
                 scores[places] += factor * worth
@@ -238,7 +277,7 @@ class Bm25:
 
     def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
         """Return for each word where its entries begin in each chunk of the documents."""
-        inner = [part.start for part in chunks(len(self._half))][1:]
+        inner = [part.start for part in chunks(len(self.half_saturation))][1:]
         bounds = []
         for number in words.tolist():
             start, end = self.postings.posting_starts[number : number + 2].tolist()
@@ -258,18 +297,21 @@ class Bm25:
     def idf(self, words: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the idf of words."""
         among = self.among or self.postings
-        return inverse_frequency(among.frequencies(words), among.n_documents)
+        idf = inverse_frequency(among.frequencies(words), among.n_documents)
+        return idf if self.general is None else idf + self.general.of(words)
 
     def saturated(
         self, counts: NDArray[np.integer], documents: NDArray[np.integer]
     ) -> NDArray[np.float32]:
         """Return the BM25 of counts of a word in documents, without idf."""
-        return saturation(counts, self._half[documents], self.k1)
+        return saturation(counts, self.half_saturation[documents], self.k1)
 
     @cached_property
-    def _half(self) -> NDArray[np.float32]:
+    def half_saturation(self) -> NDArray[np.float32]:
+        """The count at which a word has half its full weight in each document."""
         mean = (self.among or self.postings).mean_length
-        return half_saturation(self.postings.document_lengths, mean, k1=self.k1, b=self.b)
+        lengths = self.postings.document_lengths
+        return half_saturation(lengths, mean, k1=self.k1, b=self.b, long_from=self.long_from)
 
 
 def inverse_frequency(frequencies: NDArray[np.integer], n_documents: int) -> NDArray[np.float32]:
@@ -284,11 +326,20 @@ def half_saturation(
     *,
     k1: float = K1,
     b: float = B,
+    long_from: int | None = None,
 ) -> NDArray[np.float32]:
-    """Return for documents by their lengths the count at which a word has half its full weight."""
+    """Return for documents by their lengths the count at which a word has half its full weight.
+
+    Documents of `long_from` tokens or more count by the logarithm of their length: a book of a
+    hundred pages says each thing in one place, not a hundred times.
+    """
     if mean_length is None:
         mean_length = float(lengths.mean()) if len(lengths) else 0.0
-    return (k1 * (1 - b + b * (lengths / (mean_length or 1.0)))).astype(np.float32)
+    relative = lengths / (mean_length or 1.0)
+    if long_from is not None:
+        tempered = 1 + np.log(np.maximum(relative, 1))
+        relative = np.where((lengths >= long_from) & (relative > 1), tempered, relative)
+    return (k1 * (1 - b + b * relative)).astype(np.float32)
 
 
 def saturation(

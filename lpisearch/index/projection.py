@@ -114,7 +114,11 @@ def fit_projection(
             f"Cannot learn a model from these documents: {error}",
             Message("add more varied documents, or change the options: ", call("help", "index")),
         ) from error
-    notes = (*(str(warning.message) for warning in caught), *_label_notes(projection))
+    notes = (
+        *(str(warning.message) for warning in caught),
+        *_solver_notes(projection),
+        *_label_notes(projection),
+    )
     return FittedProjection(projection, X.shape[0], notes, recall)
 
 
@@ -137,6 +141,19 @@ def graph_recall(
     share = recall(X, affinity, options.neighbours, options.seed)
     sample = min(SAMPLE, X.shape[0])
     return {"edges": round(share.edges, 4), "weight": round(share.weight, 4), "sample": sample}
+
+
+def _solver_notes(projection: Any) -> list[str]:
+    """Return a note about an approximate solution, if the method says that it is one."""
+    solver, name = getattr(projection, "solver_", "exact"), type(projection).__name__
+    if solver == "leading":
+        return [f"{name} works in the leading part of the space of these documents."]
+    if solver != "iterative":
+        return []
+    # Each f = 1 - λ has a lower bound; of the constant direction, which is first, it is 0.
+    found, least = 1 - projection.eigenvalues_[1:], 1 - projection.bounds_[1:]
+    share = 100 * (float(found.sum()) / max(float(least.sum()), float(np.finfo(float).tiny)) - 1)
+    return [f"{name} was found by iteration: its criterion is {share:.1f} % above its lower bound."]
 
 
 def _label_notes(projection: DocumentTransformer) -> list[str]:

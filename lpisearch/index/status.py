@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from lpisearch.errors import IndexUnreadable, SubspaceError
+from lpisearch.errors import IndexDamaged, IndexNotHere, IndexUnreadable, SubspaceError
 from lpisearch.index.directory import IndexLocation
 from lpisearch.messages import Message, call
 from lpisearch.model.documents import Finding
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from lpisearch.storage.store import ReadTransaction
 
 
+NOT_HERE = "not built here"
+"""The state of an index whose folder is not next to the library."""
+
+
 def index_summaries(library: Location, snapshot: ReadTransaction) -> list[dict[str, Any]]:
     """Return the size and state of each index, and whether a rebuild is due."""
     return [_summary(library, snapshot, entry) for entry in snapshot.indexes.entries()]
@@ -28,6 +32,7 @@ def index_summaries(library: Location, snapshot: ReadTransaction) -> list[dict[s
 
 def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding]:
     """Verify the arrays of each index."""
+    from lpisearch.index.consistency import wrong_values
     from lpisearch.index.format import open_folder
 
     findings = []
@@ -35,7 +40,13 @@ def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding
         check = f"index “{entry.name}”"
         try:
             folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
-            manifest, _ = open_folder(folder)
+            manifest, arrays = open_folder(folder)
+            if wrong := wrong_values(arrays):
+                raise IndexDamaged(folder, wrong)
+        except IndexNotHere:
+            again = rebuild_command(entry.spec)
+            findings.append(Finding(check, ok=True, detail=NOT_HERE, next_step=again))
+            continue
         except SubspaceError as error:
             # A file that the system refuses to read may be intact: a rebuild would not help.
             refused = isinstance(error, IndexUnreadable)
@@ -71,6 +82,9 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
         check_sizes(folder, manifest)  # `doctor` compares every byte
     except IndexUnreadable as error:
         return summary | {"state": "unreadable", "rebuild": "", "note": error.message}
+    except IndexNotHere as error:
+        note = Message(error.what, " Next: ", summary["rebuild_command"])
+        return summary | {"state": NOT_HERE, "rebuild": "", "note": note}
     except SubspaceError as error:
         damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
         return summary | {"state": "damaged", "rebuild": error.what, "note": damage}

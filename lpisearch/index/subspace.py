@@ -20,16 +20,19 @@ import numpy as np
 
 from lpisearch.errors import IndexOutdated, IndexUnreadable, SubspaceError
 from lpisearch.index import format as index_format
+from lpisearch.index.field_words import Fields
 from lpisearch.index.format import PLACEMENT, Manifest
 from lpisearch.index.fusion import Moments
-from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, Postings
+from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, GeneralIdf, Postings
+from lpisearch.index.sequences import Sequences, SequenceWriter
 from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
 from lpisearch.text.spans import LONG_DOCUMENT, Span
+from lpisearch.text.spelling import SPELLED, WRITTEN, Lines
 from lpisearch.text.vocabulary import Vocabulary
-from lpisearch.text.weighting import Weighting
+from lpisearch.text.weighting import Weighting, general_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -157,14 +160,65 @@ class SubspaceIndex:
         return Postings.of_arrays(self.arrays)
 
     @cached_property
+    def lexicon(self) -> Lines:
+        """The terms of the postings, as lines that all threads share."""
+        return Lines(self.postings.lexicon, self.postings.lexicon_starts)
+
+    @cached_property
+    def term_frequencies(self) -> NDArray[np.int64]:
+        """The document frequency of every term of the postings."""
+        return self.postings.frequencies()
+
+    @cached_property
+    def plain_spellings(self) -> Lines | None:
+        """The terms with accents, by their spellings without; None in an earlier index."""
+        return Lines(*map(self._plain, SPELLED)) if SPELLED[0] in self.arrays else None
+
+    @cached_property
+    def written_words(self) -> Lines | None:
+        """The words as documents write them; None in an earlier index."""
+        return Lines(*map(self._plain, WRITTEN[:2])) if WRITTEN[0] in self.arrays else None
+
+    @property
+    def written_documents(self) -> NDArray[np.int32]:
+        """The number of documents of each of the written words."""
+        return self._plain(WRITTEN[2])
+
+    @cached_property
+    def general_idf(self) -> GeneralIdf | None:
+        """What the language of the index adds to the idf of a query; None if it has no list."""
+        tokeniser = self.manifest.tokeniser
+        words = general_words(str(tokeniser.get("main") or tokeniser.get("language", "")))
+        return None if words is None else GeneralIdf(self.postings, words)
+
+    @cached_property
     def document_terms(self) -> DocumentTerms:
         """The strongest terms of every document; none in an index of an earlier program."""
         return DocumentTerms.of_arrays(self.arrays, len(self.document_rows))
 
     @cached_property
+    def twins(self) -> NDArray[np.int32]:
+        """For each document the first of those that are nearly the same text."""
+        if "twins" in self.arrays:
+            return self.arrays["twins"].view(np.ndarray)
+        from lpisearch.index.twins import twin_groups
+
+        return twin_groups(self.document_terms, self.packed_vectors)
+
+    @cached_property
     def passages(self) -> Passages | None:
         """The passages of long documents; None if no document is long."""
         return Passages.of_arrays(self.arrays, self.postings)
+
+    @cached_property
+    def fields(self) -> Fields | None:
+        """The words of titles, headings and paths; None in an index of an earlier version."""
+        return Fields.of_arrays(self.arrays)
+
+    @cached_property
+    def sequences(self) -> Sequences | None:
+        """The tokens of short documents in order; None in an index of an earlier version."""
+        return Sequences.of_arrays(self.arrays)
 
     @cached_property
     def contents(self) -> dict[int, bytes]:
@@ -277,6 +331,7 @@ class Passages:
     vectors: NDArray[np.float32]
     postings: Postings
     terms: DocumentTerms
+    sequences: Sequences | None = None
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -297,6 +352,7 @@ class Passages:
             own["vectors"],
             Postings.of_arrays(lexicon | own),
             DocumentTerms.of_arrays(own, len(own["owners"])),
+            Sequences.of_arrays(own),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -305,6 +361,7 @@ class Passages:
             return {}
         words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
         own = {name: getattr(self, name) for name in _OWN} | words | self.terms.arrays()
+        own |= {} if self.sequences is None else self.sequences.arrays()
         return {f"{_PREFIX}{name}": array for name, array in own.items()}
 
     def of_document(self, place: int) -> slice:
@@ -330,12 +387,14 @@ def cut_documents(
     """
     from lpisearch.text.spans import cut_passages
 
-    joined = tokeniser.joined
     keys = sorted(places)
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
         sections = snapshot.documents.sections(some)
+        traits = snapshot.documents.traits_of(some)
         for key, title, text in snapshot.documents.texts(some):
+            language = traits[key].language if key in traits else ""
+            joined = tokeniser.of_language(language).joined
             about = joined(title)
             for span in cut_passages(text, sections.get(key, ()), joined):
                 tokens = f"{about} {span.tokens}" if about else span.tokens
@@ -349,9 +408,11 @@ def project_passages(
     """Place new passages, given with the rows of their documents, next to those of `staying`."""
     from scipy.sparse import vstack
 
-    owners, spans, counts, lengths = _count(index.postings, new)
+    owners, spans, counts, lengths, fresh = _count(index.postings, new)
+    sequences: Sequences | None = fresh
     vectors = _vectors(index, counts)
     if unchanged is not None:
+        sequences = None if unchanged.sequences is None else unchanged.sequences.joined(fresh)
         owners = np.concatenate([unchanged.owners, owners])
         spans = np.vstack([unchanged.spans, spans])
         vectors = np.vstack([unchanged.vectors, vectors])
@@ -360,7 +421,12 @@ def project_passages(
     order = np.argsort(owners, kind="stable")
     postings = index.postings.with_rows(counts[order], lengths[order])
     return Passages(
-        owners[order], spans[order], vectors[order], postings, DocumentTerms.of_postings(postings)
+        owners[order],
+        spans[order],
+        vectors[order],
+        postings,
+        DocumentTerms.of_postings(postings),
+        None if sequences is None else sequences.taken(order),
     )
 
 
@@ -374,7 +440,8 @@ def staying(passages: Passages, places: NDArray[np.integer], postings: Postings)
     owners = np.asarray(places)[passages.owners]
     stays = np.flatnonzero(owners >= 0)
     counts = passages.postings.counts()[stays]
-    columns = postings.numbers(passages.postings.terms())[counts.indices]
+    numbers = postings.numbers(passages.postings.terms())
+    columns, sequences = numbers[counts.indices], passages.sequences
     known = columns >= 0
     rows = np.repeat(np.arange(len(stays)), np.diff(counts.indptr))
     entries = (counts.data[known], (rows[known], columns[known]))
@@ -386,13 +453,14 @@ def staying(passages: Passages, places: NDArray[np.integer], postings: Postings)
         passages.vectors[stays],
         postings.with_rows(renumbered, lengths),
         passages.terms,
+        None if sequences is None else sequences.taken(stays, numbers),
     )
 
 
 def _count(
     postings: Postings, new: Iterable[tuple[int, Span]]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32]]:
-    """Return owners, spans, counts and lengths of passages."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32], Sequences]:
+    """Return owners, spans, counts, lengths and sequences of passages."""
     from lpisearch.text.vocabulary import count_all_terms
 
     owners: array[int] = array("i")
@@ -403,13 +471,17 @@ def _count(
         while some := list(islice(remaining, _COUNTED_AT_ONCE)):
             owners.extend(place for place, _ in some)
             spans.extend(bound for _, span in some for bound in (span.start, span.end))
-            yield [span.tokens for _, span in some]
+            texts = [span.tokens for _, span in some]
+            sequences.add(texts)
+            yield texts
 
     terms = postings.terms()
+    sequences = SequenceWriter({term: number for number, term in enumerate(terms)})
     _, every = count_all_terms(shards(), terms)
     counts = every.matrix[:, : len(terms)]  # a term that no whole document has is dropped
     bounds = np.frombuffer(spans, np.int32).reshape(-1, 2)
-    return np.frombuffer(owners, np.int32), bounds, counts, every.lengths
+    places = np.frombuffer(owners, np.int32)
+    return places, bounds, counts, every.lengths, sequences.finish()
 
 
 def _vectors(index: SubspaceIndex, counts: csr_array) -> NDArray[np.float32]:

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.errors import SubspaceError
+from lpisearch.errors import IndexNotHere, SubspaceError
 from lpisearch.index.directory import IndexLocation
-from lpisearch.index.postings import NO_COLUMN, Postings
+from lpisearch.index.field_words import Fields, read_fields
+from lpisearch.index.postings import NEW, NO_COLUMN, Postings
+from lpisearch.index.sequences import SequenceWriter
 from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
 from lpisearch.messages import Message
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
+from lpisearch.text.spans import LONG_DOCUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
 
+    from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Location
     from lpisearch.storage.store import ReadTransaction, Store
@@ -47,6 +51,8 @@ def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]
     for entry in entries:
         try:
             due += _update(library, store, entry)
+        except IndexNotHere as error:
+            due.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
         except SubspaceError as error:
             complaints.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
     return complaints, due
@@ -75,6 +81,8 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
         arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
         now = SubspaceIndex(index.manifest, index.arrays | arrays)
         passages = _passages(index, now, set(fresh), snapshot)
+        arrays |= _words(index, now, fresh, snapshot)
+        arrays |= _fields(index, now, passages, target, snapshot)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     manifest = replace(
         index.manifest,
@@ -100,7 +108,6 @@ class _Target(NamedTuple):
 
     @classmethod
     def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Target:
-        from lpisearch.index.postings import NEW
         from lpisearch.index.subspace import HASH_BYTES
 
         rows = np.fromiter(hashes, np.int64, len(hashes))
@@ -119,6 +126,7 @@ def _with_documents(
     """Return the arrays of the updated index; `tokens` are those of new documents."""
     from lpisearch.index.postings import DocumentTerms
     from lpisearch.index.subspace import TAKEN_IN
+    from lpisearch.index.twins import twin_groups
     from lpisearch.text.vocabulary import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
@@ -137,12 +145,15 @@ def _with_documents(
     )
     if "strongest_terms" not in index.arrays:  # written by an earlier version
         terms = DocumentTerms.of_postings(words.postings)
+    sequences = _sequences(index, target, tokens, words)
     return {
+        **({} if sequences is None else sequences.arrays()),
         "vectors": vectors.codes,
         **steps,
         "document_rows": target.rows,
         "content_hashes": target.hashes,
         "taken_in": taken_in,
+        "twins": twin_groups(terms, vectors),
         **words.postings.arrays(),
         **terms.arrays(),
     }
@@ -173,6 +184,77 @@ def _passages(
         {row: places[row] for row in long if row in fresh},
     )
     return project_passages(now, cut, unchanged)
+
+
+def _words(
+    before: SubspaceIndex, now: SubspaceIndex, fresh: list[int], snapshot: ReadTransaction
+) -> dict[str, NDArray[Any]]:
+    """Return the tables of words with those of new documents.
+
+    The words of documents that are gone stay; a suggestion is checked. An index of an earlier
+    version has no tables until it is rebuilt.
+    """
+    from lpisearch.text.spelling import count_written, spelling_arrays
+    from lpisearch.text.tokeniser import Tokenisers
+
+    if before.written_words is None:
+        return {}
+    texts = snapshot.documents.texts(fresh)
+    written = count_written(f"{title}\n{text}" for _, title, text in texts)
+    written.update(dict(zip(before.written_words, before.written_documents.tolist(), strict=True)))
+    return spelling_arrays(written, now.lexicon, Tokenisers().of(before.manifest.tokeniser))
+
+
+def _sequences(
+    index: SubspaceIndex, target: _Target, tokens: list[str], words: Merged
+) -> Sequences | None:
+    """Return the tokens of documents in order; those of long ones are in their passages."""
+    if index.sequences is None:
+        return None
+    numbers = {term: number for number, term in enumerate(words.postings.terms())}
+    writer = SequenceWriter(numbers)
+    has_passages = index.manifest.passages is not None
+    is_new = target.places < 0
+    long = words.postings.document_lengths[is_new] >= LONG_DOCUMENT
+    writer.add("" if cut else text for text, cut in zip(tokens, has_passages & long, strict=True))
+    unchanged = index.sequences.taken(target.places, words.numbers)
+    return unchanged.with_units(np.flatnonzero(is_new), writer.finish())
+
+
+def _fields(
+    before: SubspaceIndex,
+    now: SubspaceIndex,
+    passages: Passages | None,
+    target: _Target,
+    snapshot: ReadTransaction,
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the fields; none for an index of an earlier version."""
+    from lpisearch.text.tokeniser import Tokenisers
+
+    if before.fields is None:
+        return {}
+    is_new = target.places < 0
+    places = [target.places]
+    if passages is not None:
+        places.append(_passage_vectors(before, passages, target))
+    tokeniser = Tokenisers().of(before.manifest.tokeniser)
+    fresh = dict(zip(target.rows[is_new].tolist(), np.flatnonzero(is_new).tolist(), strict=True))
+    texts = read_fields(snapshot, tokeniser, fresh, passages)
+    words = merged(before.fields.postings, np.concatenate(places), texts.units, now.vocabulary)
+    sizes = np.empty(len(target.rows), np.uint8)
+    sizes[~is_new] = before.fields.name_sizes[target.places[~is_new]]
+    sizes[is_new] = texts.name_sizes
+    return Fields(words.postings, sizes).arrays()
+
+
+def _passage_vectors(before: SubspaceIndex, passages: Passages, target: _Target) -> Whole:
+    """Return the unit of the index before of each passage, `NEW` for a new one."""
+    owners = target.places[passages.owners]
+    own = np.arange(len(passages)) - np.searchsorted(passages.owners, passages.owners)
+    first = np.zeros(len(passages), np.int64)
+    if before.passages is not None:
+        first = np.searchsorted(before.passages.owners, owners)
+    return np.where(owners >= 0, len(before.document_rows) + first + own, NEW)
 
 
 _MOST = np.iinfo(np.uint16).max

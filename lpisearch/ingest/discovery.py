@@ -43,6 +43,7 @@ class Discovery:
     options: FindOptions = field(default_factory=FindOptions)
     troubles: list[Trouble] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)  # folders that could not be listed
+    removed: list[str] = field(default_factory=list)  # named files and folders that are gone
     # Number of excluded files and folders by reason: "exclude", "lpisearchignore", "gitignore",
     # "hidden", "packages", "caches", "links".
     left_out: Counter[str] = field(default_factory=Counter)
@@ -74,7 +75,10 @@ class Discovery:
             source
             for path, source in known.items()
             if path not in self._files
-            and any(is_under(path, folder) for folder in self._walked)
+            and (
+                path in self.removed
+                or any(is_under(path, folder) for folder in (*self._walked, *self.removed))
+            )
             and not any(is_under(path, folder) for folder in self.unlisted)
             and not os.path.lexists(path)
         ]

@@ -60,16 +60,19 @@ def extract(
     files: Iterable[DiscoveredFile],
     options: ReadOptions,
     on_wait: Callable[[DiscoveredFile], object] = lambda _file: None,
+    options_at: Callable[[str], ReadOptions] | None = None,
 ) -> Iterator[Extracted]:
     """Open each file and yield it with its documents; errors of one file do not affect others.
 
-    `on_wait` is called once with a file whose documents are waited for.
+    `on_wait` is called once with a file whose documents are waited for; `options_at` returns the
+    options for the files of a folder, if they differ.
     """
     window: deque[Extracted] = deque()
     silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
     with IsolatedReaders(options, silent_seconds=silent) as workers:
         for file in files:
-            window.append(_begin(file, options, workers, on_wait))
+            own = options_at(file.root) if options_at else options
+            window.append(_begin(file, own, workers, on_wait))
             if len(window) > _LOOK_AHEAD:
                 yield window.popleft()
         while window:
@@ -93,7 +96,7 @@ def _begin(
     if not needs_worker(reader, source):
         items = within_budget(reader.read(source, options), reader, options)
         return Extracted(file, source, reader, _safely(_in_time(items, most)), source.consumed)
-    answer = workers.submit(source, reader.name, lambda: on_wait(file))
+    answer = workers.submit(source, reader.name, lambda: on_wait(file), options)
     items = _in_time(answer, most, lambda: answer.seconds)
     return Extracted(file, source, reader, _safely(items), lambda: answer.consumed)
 

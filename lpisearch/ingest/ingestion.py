@@ -1,8 +1,7 @@
 """Ingest files into a library; the library's tokeniser.
 
-The language is fixed once: by the user, or detected in the first batch of the first ingest. Up to
-200 documents of that batch are sampled, and 50 of each later one, so that a library of several
-languages can be described.
+The user fixes the language of a new library, or each document has its own. Then the main language,
+of documents too short to tell theirs, is detected in up to 200 documents of the first batch.
 """
 
 from __future__ import annotations
@@ -19,24 +18,38 @@ from lpisearch.ingest.discovery import DiscoveredFile, Discovery
 from lpisearch.ingest.extraction import Extracted, InProgressFiles, extract
 from lpisearch.ingest.ignore import OwnFiles
 from lpisearch.ingest.inputs import spooled_input
+from lpisearch.ingest.moves import gone_paths
 from lpisearch.ingest.names import LabelRules, label_file
 from lpisearch.ingest.recorder import Recorder, root_of
-from lpisearch.messages import Message, Option, call
-from lpisearch.model.documents import Document, IngestReport, Problem, Progress, Trouble
+from lpisearch.messages import Message, Option, call, counted, some
+from lpisearch.model.documents import (
+    Document,
+    DocumentRow,
+    DocumentWrite,
+    IngestReport,
+    Problem,
+    Progress,
+    Traits,
+    Trouble,
+    labels_note,
+)
 from lpisearch.readers.pdf import is_installed
-from lpisearch.readers.registry import reader_named
-from lpisearch.readers.streams import EMPTY
+from lpisearch.readers.registry import option_of, reader_named
+from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
+from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.languages import FALLBACK, Evidence, TokeniserSettings
+from lpisearch.text.detection import FALLBACK, Evidence, language_of, languages_note
+from lpisearch.text.kinds import kind_of
+from lpisearch.text.languages import AUTO, TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, document_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lpisearch.location import Location
     from lpisearch.options import IngestOptions
-    from lpisearch.storage.store import Transaction
+    from lpisearch.storage.store import Store, Transaction
 
 
 _IDS = ("file", "global")
@@ -53,8 +66,11 @@ def run_ingest(
     begun = time.perf_counter()
     _check(options)
     labels = label_file(options.read)
-    label_rules = LabelRules.of(options.read)
+    LabelRules.of(options.read)  # a label file that cannot be read stops the run before it begins
+    gone = gone_paths(library, paths, prune=options.prune)
+    paths = [path for path in paths if path not in gone]
     discovery = Discovery(OwnFiles.of(library, [labels] if labels else []), options.find)
+    discovery.removed.extend(map(os.path.abspath, gone))
     with spooled_input(paths) as piped:
         discovered = discovery.files(path for path in paths if path != "-")
         # In the order of a single walk: ids must not depend on the order of the arguments.
@@ -65,14 +81,19 @@ def run_ingest(
         ):
             with store.writing() as transaction:
                 tokenise = Tokenising(transaction, options.language)
-            recorder = Recorder(store, label_rules, tokenise, options)
+            recorder = Recorder(store, tokenise, options)
             recorder.expect(files)
             for trouble in discovery.troubles:
                 recorder.fail_discovery(trouble)
-            _Reader(recorder, label_rules, InProgressFiles(store), on_progress).read(files, options)
+            _Reader(recorder, InProgressFiles(store), on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
+            tokenise.set_language(store, [file.path for file in files])
             report = recorder.report
             report.notes.extend(tokenise.notes())
+            report.notes.extend(_skip_notes(recorder.by_option))
+            report.notes.extend(_label_notes(recorder.folders.labels, paths))
+            if report.labels_removed:
+                report.notes.append(labels_note(report.labels_removed))
             with index_lock(library, options.wait_seconds):
                 complaints, due = add_documents(library, store)
             report.index_notes.extend(complaints)
@@ -87,6 +108,25 @@ def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]
     arguments = [path for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
     roots = [file.root or file.path for file in files]
     return list(dict.fromkeys(map(os.path.realpath, arguments + roots)))
+
+
+def _skip_notes(skipped: Mapping[str, int]) -> Iterator[str]:
+    """Yield notes on skipped files that an option would read."""
+    if number := skipped.get("archives", 0):
+        skipped_now = f"{counted(number, 'archive')} skipped; to read the files inside, set "
+        yield Message(skipped_now, Option("archives"))
+    if number := skipped.get("ocr", 0):
+        first = "" if is_installed() else "install Tesseract and "
+        skipped_now = f"{counted(number, 'image')} skipped; to read text in images, {first}set "
+        yield Message(skipped_now, Option("ocr", "eng"))
+
+
+def _label_notes(folders: list[str], paths: Sequence[str]) -> Iterator[str]:
+    """Yield a note on folders that look like labels."""
+    if folders:
+        again = call("ingest", paths[0] if len(paths) == 1 else "PATH", labels="folder")
+        names = f"Folders may serve as labels ({some(folders)}). Next: "
+        yield Message(names, again)
 
 
 def _check(options: IngestOptions) -> None:
@@ -107,12 +147,10 @@ class _Reader:
     def __init__(
         self,
         recorder: Recorder,
-        label_rules: LabelRules,
         in_progress: InProgressFiles,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._recorder = recorder
-        self._label_rules = label_rules
         self._in_progress = in_progress
         self._on_progress = on_progress
         self._report = recorder.report
@@ -127,7 +165,9 @@ class _Reader:
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
         in_order = self._in_progress.last(changed)
-        for extracted in extract(in_order, options.read, self._in_progress.begin):
+        rules = self._recorder.label_rules
+        begin, options_at = self._in_progress.begin, lambda root: rules.at(root).options
+        for extracted in extract(in_order, options.read, begin, options_at):
             self._show(extracted)
             if extracted.source is not None and extracted.reader is None:
                 self._skip(extracted.file)
@@ -149,7 +189,7 @@ class _Reader:
             return not retry
         if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
             return False
-        if not self._label_rules.is_current(known):
+        if not self._recorder.label_rules.at(known.root).is_current(known):
             return False
         self._recorder.leave(known)
         return True
@@ -161,6 +201,9 @@ class _Reader:
         clean = True
         position = 0
         for item in extracted.items:
+            if isinstance(item, Problem) and not position and _is_empty(extracted, item):
+                self._report.empty += 1
+                continue
             if isinstance(item, Problem):
                 self._note(file, item)
                 clean = clean and item.warning
@@ -187,6 +230,7 @@ class _Reader:
             self._note(file, Problem(unknown if file.size else EMPTY))
             self._recorder.failures.end(file.path, file)
         else:
+            self._recorder.by_option[option_of(file.path)] += 1
             self._skipped[PurePath(file.path).suffix.lower() or "no extension"] += 1
 
     def _note(self, file: DiscoveredFile, problem: Problem) -> None:
@@ -205,49 +249,128 @@ class _Reader:
         self._on_progress(Progress(self._documents, done, self._total))
 
 
-AUTO = "auto"
+def _is_empty(extracted: Extracted, problem: Problem) -> bool:
+    """Tell a file without a byte, or a plain one with white space alone, from a failure."""
+    if problem.where or extracted.file.location:
+        return False
+    plain = extracted.reader is not None and not extracted.reader.isolated
+    return problem.reason == EMPTY or (plain and problem.reason == NO_TEXT)
+
+
 _FIRST_SAMPLE = 200
-_LATER_SAMPLE = 50
 
 
 class Tokenising:
-    """Tokenises documents; detects the language of a new library."""
+    """Tokenises documents, each in its language if the library has no language of its own."""
 
     def __init__(self, transaction: Transaction, language: str = AUTO) -> None:
-        chosen = "" if language == AUTO else language
+        self._is_new = transaction.settings.get(TOKENISER) is None
         self._tokeniser: Tokeniser | None = None
-        self._detects = not chosen and transaction.settings.get(TOKENISER) is None
-        self._evidence = Evidence()
-        if not self._detects:
-            self._tokeniser = library_tokeniser(transaction, chosen)
+        self._stated = ""  # by the user, for all documents of this run
+        self._counts: Counter[str] = Counter()
+        self._documents = 0
+        if not self._is_new or language != AUTO:
+            self._tokeniser = library_tokeniser(transaction, "" if language == AUTO else language)
+            if self._tokeniser.settings.is_mixed and language != AUTO:
+                self._stated = TokeniserSettings.for_language(language).language
 
-    def __call__(self, document: Document) -> str:
-        """Return the tokens of a document; `see` was called with its batch."""
+    def __call__(self, write: DocumentWrite) -> DocumentWrite:
+        """Add its tokens and traits to a document; `see` was called with its batch."""
         if self._tokeniser is None:
             raise RuntimeError("the language must be detected before a document is tokenised")
-        return document_tokens(self._tokeniser, document)
+        done = tokenised(write, self._tokeniser, self._stated)
+        self._counts[done.traits.language] += 1
+        return done
 
     def see(self, transaction: Transaction, documents: Sequence[Document]) -> None:
-        """Sample a batch before it is written; the first one determines the language."""
-        if not self._detects or not documents:
+        """Look at a batch before it is written; the first one determines the main language."""
+        if self._tokeniser is not None or not documents:
             return
-        first = self._tokeniser is None
-        self._evidence.add(sample(documents, _FIRST_SAMPLE if first else _LATER_SAMPLE))
-        if first:
-            self._tokeniser = library_tokeniser(transaction, self._evidence.language)
+        evidence = Evidence()
+        evidence.add(sample(documents, _FIRST_SAMPLE))
+        settings = TokeniserSettings.mixed(evidence.language)
+        transaction.settings.set(TOKENISER, settings.as_dict())
+        self._tokeniser = Tokeniser(settings)
+
+    def set_language(self, store: Store, paths: Iterable[str]) -> None:
+        """Give the documents of files the language that the user states, unchanged ones too."""
+        if self._tokeniser is None or not self._stated:
+            return
+        with store.writing() as transaction:
+            known = transaction.sources.known()
+            sources = [known[path].id for path in paths if path in known]
+            keys = [key for one in sources for key in transaction.changes.of_source(one)]
+            traits = transaction.documents.traits_of(keys)
+            others = [key for key in keys if traits.get(key, ("",))[0] != self._stated]
+            if others:
+                make_tokens(transaction, self._tokeniser, sorted(others), self._stated)
+                store_settings(transaction, self._tokeniser.settings, is_redone=True)
 
     def notes(self) -> list[str]:
-        """Return notes for the user about the detected language."""
-        if not self._detects or self._tokeniser is None:
+        """Return a note about the detected languages of a new library."""
+        detects = self._tokeniser is not None and self._tokeniser.settings.is_mixed
+        if not detects or not self._is_new or self._stated or not self._counts:
             return []
-        used = self._tokeniser.settings.language
-        notes: list[str] = [self._evidence.describe(used)]
-        most = self._evidence.language
-        if most != used:
-            notes.append(
-                Message(f"Most documents are in {most}. Next: ", call("retokenise", language=most))
-            )
-        return notes
+        return [languages_note(self._counts)]
+
+
+def tokenised(write: DocumentWrite, tokeniser: Tokeniser, language: str = "") -> DocumentWrite:
+    """Add its tokens and traits to a document; its language is detected if it is not given."""
+    document = write.document
+    if tokeniser.settings.is_mixed:
+        language = language or document_language(document, tokeniser.settings.main)
+        tokeniser = tokeniser.of_language(language)
+    else:
+        language = ""
+    traits = Traits(language, *kind_of(document.path or write.path, document))
+    return write._replace(tokens=document_tokens(tokeniser, document), traits=traits)
+
+
+_AT_ONCE = 1000
+_NO_ROW = DocumentRow(0, "", 0, 0, b"")
+
+
+def make_tokens(
+    transaction: Transaction,
+    tokeniser: Tokeniser,
+    keys: Sequence[int],
+    language: str = "",
+    *,
+    detect: bool = False,
+) -> None:
+    """Tokenise documents again and store their tokens, all in a language if one is given.
+
+    Otherwise their languages are detected where none is known, or with `detect` for all.
+    """
+    for part in chunks(keys, _AT_ONCE):
+        known = transaction.documents.details(part, 0)
+        writes = {}
+        for key, document in zip(part, transaction.documents.load(part), strict=True):
+            write = DocumentWrite(_NO_ROW, known[key].path, document)
+            own = language or ("" if detect else known[key].language)
+            writes[key] = tokenised(write, tokeniser, own)
+        transaction.changes.replace_tokens(
+            {key: write.tokens for key, write in writes.items()},
+            {key: write.traits for key, write in writes.items()},
+        )
+
+
+def store_settings(
+    transaction: Transaction, settings: TokeniserSettings, *, is_redone: bool = False
+) -> None:
+    """Store the settings of the tokeniser; indexes notice if documents have other languages now."""
+    redone = (transaction.settings.get(TOKENISER) or {}).get("redone", 0) + is_redone
+    counted = {"redone": redone} if redone else {}
+    transaction.settings.set(TOKENISER, settings.as_dict() | counted)
+
+
+def document_language(document: Document, main: str) -> str:
+    """Return the language of a document."""
+    stated = next((document.metadata[name] for name in _STATED if name in document.metadata), "")
+    return language_of(f"{document.title}\n{document.text}", main, str(stated))
+
+
+_STATED = ("language", "lang")  # in the metadata of office files, books and pages
 
 
 def sample(documents: Sequence[Document], number: int) -> Iterator[str]:
@@ -266,6 +389,8 @@ def library_tokeniser(transaction: Transaction, language: str = "") -> Tokeniser
         transaction.settings.set(TOKENISER, settings.as_dict())
         return Tokeniser(settings)
     settings = TokeniserSettings.from_dict(stored)
+    if settings.is_mixed:
+        return Tokeniser(settings)
     if language and TokeniserSettings.for_language(language).language != settings.language:
         raise LanguageDiffers(settings.language, language)
     return Tokeniser(settings)

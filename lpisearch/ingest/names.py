@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -28,7 +29,12 @@ _KEY_COLUMNS = ("path", "id", "file", "filename", "document", "name")
 _LABEL_COLUMNS = ("labels", "label", "categories", "category", "topics", "topic", "class")
 _OCR = "+"  # between the fingerprint of the other options and the languages
 _FIRST_OPTIONS = {"format", "labels", "split", "id_field", "title_field", "text_field"}
+_WITH_IMAGES = {"pdf", "image", "zip", "tar"}
 _DEFAULTS = ReadOptions()
+STATED = "stated"
+_LARGE_FOLDER = 5
+_MOST_FOLDERS = 50
+_COVERED = 0.9  # of the documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,37 @@ class LabelRules:
 
     options: ReadOptions
     from_file: Mapping[str, FileLabels] = field(default_factory=dict)  # by id, path or file name
+    by_root: Mapping[str, LabelRules] = field(default_factory=dict)  # of folders known before
 
     @classmethod
-    def of(cls, options: ReadOptions) -> LabelRules:
-        """Read the label file, if the options name one."""
+    def of(cls, options: ReadOptions, known: Iterable[Source] = ()) -> LabelRules:
+        """Read the label file, if the options name one; look how known folders were labelled.
+
+        `auto` is `stated`, or what a folder was ingested with before: `folder`, or in a library of
+        an earlier version `auto`, which took folders where a document stated nothing.
+        """
         path = label_file(options)
-        return cls(options, read_label_file(path, options.label_separators) if path else {})
+        entries = read_label_file(path, options.label_separators) if path else {}
+        ways = [cls(way, entries) for way in _ways(options)]
+        fingerprints: dict[str, Counter[str]] = {}
+        for source in known if len(ways) > 1 else ():
+            fingerprint = source.read_options.partition(_OCR)[0]
+            fingerprints.setdefault(source.root, Counter())[fingerprint] += 1
+        by_fingerprint = {way.fingerprint.partition(_OCR)[0]: way for way in ways}
+        by_root = {}
+        for root, counts in fingerprints.items():
+            former = (by_fingerprint.get(one) for one, _ in counts.most_common())
+            by_root[root] = next(filter(None, former), ways[0])
+        return replace(ways[0], by_root=by_root)
+
+    def at(self, root: str, former: str = "") -> LabelRules:
+        """Return the rules of a folder: its own, of one around it, or of its `former` place."""
+        if not self.by_root:
+            return self
+        around = (
+            folder for folder in self.by_root if f"{root}{os.sep}".startswith(f"{folder}{os.sep}")
+        )
+        return self.by_root.get(max(around, key=len, default=former), self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -61,7 +92,7 @@ class LabelRules:
             for name, value in asdict(self.options).items()
             if name in _FIRST_OPTIONS or value != getattr(_DEFAULTS, name)
         }
-        for name in ("max_document_bytes", "ocr"):
+        for name in ("archives", "max_document_bytes", "ocr"):
             facts.pop(name, None)
         entries = sorted((key, entry.labels, entry.split) for key, entry in self.from_file.items())
         text = json.dumps([facts, entries], sort_keys=True)
@@ -75,8 +106,13 @@ class LabelRules:
         PDF files again that were read without.
         """
         fingerprint, _, ocr = source.read_options.partition(_OCR)
-        same_ocr = self.options.ocr in {"", ocr} or source.format != "pdf"
+        same_ocr = self.options.ocr in {"", ocr} or source.format not in _WITH_IMAGES
         return fingerprint == self.fingerprint.partition(_OCR)[0] and same_ocr
+
+    @property
+    def ignores_folders(self) -> bool:
+        """Whether labels come from what files state alone."""
+        return self.options.labels == STATED and not self.from_file
 
     def apply(self, document: Document, ids: tuple[str, ...], relative: str) -> Document:
         """Return the document with its final labels and split."""
@@ -100,6 +136,38 @@ class LabelRules:
         if labels == document.labels and split == document.split:
             return document
         return replace(document, labels=labels, split=split)
+
+
+def _ways(options: ReadOptions) -> list[ReadOptions]:
+    """Return what `auto` may mean for labels and split, the usual meaning first."""
+    meanings = (STATED, "auto", "folder")
+    labels, splits = (
+        meanings if one == "auto" else (one,) for one in (options.labels, options.split)
+    )
+    return [replace(options, labels=label, split=split) for label in labels for split in splits]
+
+
+class FolderCensus:
+    """Counts new documents by their top folder, to tell whether folders look like labels."""
+
+    def __init__(self) -> None:
+        self._folders: Counter[str] = Counter()
+        self._documents = 0
+        self._labelled = False
+
+    def see(self, document: Document, relative: str) -> None:
+        """Count a document."""
+        self._documents += 1
+        self._labelled = self._labelled or bool(document.labels)
+        self._folders.update(top_folder(tuple(relative.split("/")[:-1])))
+
+    @property
+    def labels(self) -> list[str]:
+        """The folders that look like labels, largest first; [] for fewer than two."""
+        large = [name for name, count in self._folders.most_common() if count >= _LARGE_FOLDER]
+        covered = sum(self._folders[name] for name in large)
+        some = 1 < len(large) <= _MOST_FOLDERS and covered >= _COVERED * self._documents
+        return large if some and not self._labelled else []
 
 
 def label_file(options: ReadOptions) -> Path | None:
@@ -134,6 +202,10 @@ class FileNames:
         """Collect all files of a run, each as its path below its root, and the root."""
         counts = Counter(name for file in files for name in set(_names(*file)))
         return cls(frozenset(name for name, number in counts.items() if number > 1))
+
+    def inside(self, part: str, relative: str, root: str) -> tuple[str, ...]:
+        """Return possible ids of a document inside a file, shortest first."""
+        return tuple(f"{name}{part}" for name in self._free(relative, root))
 
     def derived(self, relative: str, root: str, position: int | None) -> tuple[str, ...]:
         """Return possible ids of a document without a stated one, shortest first."""

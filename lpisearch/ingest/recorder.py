@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lpisearch import VERSION
-from lpisearch.ingest.names import FileNames, LabelRules
+from lpisearch.ingest.moves import MissingDocuments, MissingFiles
+from lpisearch.ingest.names import FileNames, FolderCensus, LabelRules
 from lpisearch.model.documents import (
+    PART,
     UNFINISHED,
     DocumentRow,
     DocumentWrite,
@@ -21,6 +23,7 @@ from lpisearch.model.documents import (
     Trouble,
 )
 from lpisearch.readers.base import MOST_PROBLEMS
+from lpisearch.readers.registry import READERS
 from lpisearch.storage.integrity import content_hash
 
 if TYPE_CHECKING:
@@ -40,25 +43,27 @@ _BATCH_SECONDS = 2.0
 class Recorder:
     """Writes documents a batch at a time; each batch is one transaction."""
 
-    def __init__(
-        self, store: Store, label_rules: LabelRules, tokenise: Tokenising, options: IngestOptions
-    ) -> None:
+    def __init__(self, store: Store, tokenise: Tokenising, options: IngestOptions) -> None:
         self.report = IngestReport()
+        with store.reading() as snapshot:
+            self.known = snapshot.sources.known()
+            self._elsewhere = snapshot.sources.elsewhere()
+        self.label_rules = LabelRules.of(options.read, self.known.values())
+        self.folders = FolderCensus()
+        self.by_option: Counter[str] = Counter()  # skipped files, by the option that reads them
         limit = options.read.max_document_bytes
         self.failures = FailureLog(
-            store, self.report, label_rules.fingerprint, limit, anew=options.retry
+            store, self.report, self.label_rules.fingerprint, limit, retry=options.retry
         )
         self._store = store
-        self._label_rules = label_rules
         self._tokenise = tokenise
         self._prune = options.prune
         self._batch_documents = options.batch_documents
         self._writer = BatchWriter(tokenise, self._is_gone, options.ids == "global")
         self._names = FileNames()
-        with store.reading() as snapshot:
-            self.known = snapshot.sources.known()
-            self._elsewhere = snapshot.sources.elsewhere()
         self._next_source_id = 0
+        self._missing = MissingFiles()
+        self._origins: dict[int, Sequence[Source]] = {}
         self._paths = {source.id: source.path for source in self.known.values()}
         self._refused: set[int] = set()
         self._repeated: Counter[int] = Counter()
@@ -75,6 +80,7 @@ class Recorder:
     def expect(self, files: Iterable[DiscoveredFile]) -> None:
         """Register all files of the run, so that ids do not depend on their order."""
         files = list(files)
+        self._missing = MissingFiles.among(self.known.values(), files, self._elsewhere)
         new = sum(file.path not in self.known for file in files)
         with self._store.writing() as transaction:
             self._next_source_id = transaction.sources.reserve(new)
@@ -103,32 +109,42 @@ class Recorder:
             self._paths[source_id] = file.path
         else:
             source_id = known.id
+        root = root_of(file, known)
+        self._origins[source_id] = self._missing.origins(file, known)
+        rules = self._rules_of(source_id, root, file.path)
         return Source(
-            source_id,
-            file.path,
-            root_of(file, known),
-            reader_name,
-            UNFINISHED,
-            UNFINISHED,
-            self._label_rules.fingerprint,
+            source_id, file.path, root, reader_name, UNFINISHED, UNFINISHED, rules.fingerprint
         )
+
+    def _rules_of(self, source_id: int, root: str, path: str) -> LabelRules:
+        """Return the label rules of a file; those of a renamed folder stay."""
+        name = path.rpartition(os.sep)[-1]
+        named = (one for one in self._origins.get(source_id, ()) if one.path.endswith(name))
+        origin = next(named, None)
+        return self.label_rules.at(root, origin.root if origin else "")
 
     def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
         """Add a document to the current batch."""
         relative = relative_path(source.path, source.root)
         number = position if many else None
-        ids = (
-            self._names.stated(document.id, relative, source.root)
-            if document.id
-            else self._names.derived(relative, source.root, number)
-        )
+        part = document.metadata.get(PART) if _contains(source.format) else None
+        if part:
+            ids = self._names.inside(str(part), relative, source.root)
+        elif document.id:
+            ids = self._names.stated(document.id, relative, source.root)
+        else:
+            ids = self._names.derived(relative, source.root, number)
         known = document.id and source.path in self.known
         former = self._names.former(document.id or "", source.path) if known else ()
-        labelled = self._label_rules.apply(document, ids, relative)
-        stated = document.id is not None
+        rules = self._rules_of(source.id, source.root, source.path)
+        labelled = rules.apply(document, ids, relative)
+        if rules.ignores_folders and source.path not in self.known:
+            self.folders.see(labelled, relative)
+        stated = document.id is not None or bool(part)
         self._sources[source.id] = source
+        origins = self._origins.get(source.id, ())
         self._documents.append(
-            Incoming(source.id, position, ids, stated, source.path, labelled, former)
+            Incoming(source.id, position, ids, stated, source.path, labelled, former, origins)
         )
         self._characters += len(document.text) + _metadata_characters(document)
         if (
@@ -150,6 +166,7 @@ class Recorder:
         elif source.path in self.known:
             self._sources[source.id] = source
         self._ended[source.id] = clean
+        self._origins.pop(source.id, None)
         self.failures.end(file.path, file)
 
     def flush(self) -> None:
@@ -162,10 +179,13 @@ class Recorder:
                 self._tokenise.see(transaction, documents)
                 written = self._writer.write(transaction, self._documents, now)
                 self._count(written)
+                left = {result.other_source for result in written if result.outcome == "moved"}
+                transaction.sources.delete_empty(left)
                 transaction.sources.save(self._refused_sources(), now)
                 self.failures.save(transaction)
                 vanished = self._vanished(transaction)
                 if self._prune:
+                    self._note_labels(transaction, vanished)
                     transaction.changes.delete(vanished)
                 else:
                     transaction.changes.mark_gone(vanished)
@@ -179,18 +199,33 @@ class Recorder:
         """
         self.flush()
         self.failures.sweep(self._store)
+        gone = list(gone)
         paths = {source.path for source in gone if source.id not in self._elsewhere}
-        if not paths and not self._left:
-            return
+        if paths or self._left:
+            self._finish(paths)
+        if self._missing.folders:
+            with self._store.reading() as snapshot:
+                now_known = snapshot.sources.known().values()
+            notes = self._missing.notes(now_known, {source.id for source in gone})
+            self.report.notes.extend(notes)
+
+    def _finish(self, paths: set[str]) -> None:
         with self._store.writing() as transaction:
             now_known = transaction.sources.known()
             lost = [now_known[path] for path in paths if path in now_known]
             self._count_gone(sum(source.documents for source in lost))
             self._count_gone(sum(s.gone for s in now_known.values() if s.id in self._left))
             empty = [source.id for source in lost if self._prune or not source.documents]
-            transaction.sources.delete(empty)
             if self._prune:
-                transaction.changes.delete_gone(self._left)
+                doomed = [key for one in empty for key in transaction.changes.of_source(one)]
+                doomed += transaction.changes.gone(self._left)
+                self._note_labels(transaction, doomed)
+                transaction.changes.delete(doomed)
+            transaction.sources.delete(empty)
+
+    def _note_labels(self, transaction: Transaction, keys: Sequence[int]) -> None:
+        """Remember labels given by hand that are removed with their documents."""
+        self.report.labels_removed.update(transaction.labels.by_hand(keys))
 
     def _count_gone(self, documents: int) -> None:
         if self._prune:
@@ -219,6 +254,8 @@ class Recorder:
                     self.report.added += 1
                 case "updated":
                     self.report.updated += 1
+                case "moved":
+                    self.report.moved += 1
                 case "unchanged":
                     self.report.unchanged += 1
                 case "duplicate":
@@ -241,6 +278,11 @@ class Recorder:
         return not (path is None or source_id in self._elsewhere or os.path.lexists(path))
 
 
+def _contains(name: str) -> bool:
+    """Tell whether a format has files of other formats inside."""
+    return name in READERS and READERS[name].contains
+
+
 def _metadata_characters(document: Document) -> int:
     values = document.metadata.values()
     return sum(len(value if isinstance(value, str) else repr(value)) for value in values)
@@ -259,7 +301,7 @@ def root_of(file: DiscoveredFile, known: Source | None) -> str:
     return file.root
 
 
-Outcome = Literal["added", "updated", "unchanged", "duplicate", "taken"]
+Outcome = Literal["added", "updated", "moved", "unchanged", "duplicate", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +317,11 @@ class Incoming:
     path: str  # of the file, for display
     document: Document
     former: tuple[str, ...] = ()  # ids it may have had when its file was named from another folder
+    origins: Sequence[Source] = ()  # missing files that its file may have been
 
 
 class Written(NamedTuple):
-    """The outcome of one document; `other_source` owns its id if it is "taken"."""
+    """The outcome of one document; `other_source` owns its id if "taken", had it if "moved"."""
 
     outcome: Outcome
     other_source: int = 0
@@ -288,7 +331,8 @@ class Written(NamedTuple):
 class BatchWriter:
     """Writes batches into a library, changing only what differs."""
 
-    tokenise: Callable[[Document], str]  # called for new and changed documents only
+    # Adds tokens and traits; called for new and changed documents only.
+    tokenise: Callable[[DocumentWrite], DocumentWrite]
     is_gone: Callable[[int], bool]  # whether the file of a source is gone, freeing its ids
     ids_are_global: bool = False  # whether equal stated ids in different files are one document
     _seen: dict[int, set[int]] = field(default_factory=dict)
@@ -296,19 +340,26 @@ class BatchWriter:
     def write(self, transaction: Transaction, batch: Sequence[Incoming], now: str) -> list[Written]:
         """Write a batch within a transaction; return one result for each document."""
         present = _Present.of(transaction, batch)
+        missing = MissingDocuments(transaction, batch)
         results: list[Written] = []
         new: list[DocumentWrite] = []
         changed: list[DocumentWrite] = []
         moved: list[DocumentWrite] = []
+        from_elsewhere: list[int] = []
         for incoming in batch:
             stored = self._version(present, incoming)
+            former = missing.take(incoming) if stored is None else None
+            stored = stored or former
             key = stored.key if stored else present.new_key()
             if refused := self._refused(incoming, stored, key):
                 results.append(refused)
                 continue
             digest = content_hash(incoming.document)
-            results.append(Written(_outcome(stored, digest)))
             name = stored.id if stored else present.free_id(incoming.ids, key)
+            if former:
+                name = present.free_id(incoming.ids, key, former.id)
+                from_elsewhere.append(key)
+            results.append(_written(stored, incoming, digest, is_former=former is not None))
             row = DocumentRow(key, name, incoming.source_id, incoming.position, digest)
             write = DocumentWrite(row, incoming.path, incoming.document)
             if stored is None:
@@ -318,13 +369,15 @@ class BatchWriter:
                 changed.append(write)
             elif stored != row:
                 moved.append(write)
+            if former:
+                present.put(row)
         transaction.changes.move(moved)
-        transaction.changes.replace(self._tokenised(changed), now)
+        transaction.changes.replace(self._tokenised(changed), now, from_elsewhere)
         transaction.changes.insert(self._tokenised(new), now)
         return results
 
     def _tokenised(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
-        return [write._replace(tokens=self.tokenise(write.document)) for write in writes]
+        return [self.tokenise(write) for write in writes]
 
     def _version(self, present: _Present, incoming: Incoming) -> DocumentRow | None:
         """Return the stored document that the incoming one is a version of."""
@@ -354,10 +407,15 @@ class BatchWriter:
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
 
-def _outcome(stored: DocumentRow | None, digest: bytes) -> Outcome:
+def _written(
+    stored: DocumentRow | None, incoming: Incoming, digest: bytes, *, is_former: bool
+) -> Written:
     if stored is None:
-        return "added"
-    return "unchanged" if stored.content_hash == digest else "updated"
+        return Written("added")
+    same = stored.content_hash == digest
+    if is_former or (same and stored.source_id != incoming.source_id):
+        return Written("moved", stored.source_id)
+    return Written("unchanged" if same else "updated")
 
 
 class _Present:
@@ -391,10 +449,11 @@ class _Present:
             return at_position
         return self._by_id.get(incoming.ids[0])
 
-    def free_id(self, candidates: Sequence[str], key: int) -> str:
-        """Return the first unused candidate, else one with the document's key."""
+    def free_id(self, candidates: Sequence[str], key: int, present: str = "") -> str:
+        """Return the first candidate that is unused or the `present` id, else one with the key."""
         own = f"{candidates[-1]} ({key})"
-        return next(name for name in (*candidates, own) if name not in self._by_id)
+        free = (name for name in (*candidates, own) if name == present or name not in self._by_id)
+        return next(free)
 
     def new_key(self) -> int:
         return next(self._new_keys)
@@ -422,12 +481,12 @@ class FailureLog:
     """
 
     def __init__(
-        self, store: Store, report: IngestReport, *circumstances: object, anew: bool = False
+        self, store: Store, report: IngestReport, *circumstances: object, retry: bool = False
     ) -> None:
         with store.reading() as snapshot:
             self._stored = snapshot.sources.failed()
         self._report = report
-        self._anew = anew
+        self._retry = retry
         self._read_options = " ".join(map(str, (VERSION, *circumstances)))
         self._open: dict[str, list[Trouble]] = {}
         self._numbers: dict[str, int] = {}
@@ -491,7 +550,7 @@ class FailureLog:
 
     def _is_known(self, trouble: Trouble) -> bool:
         known = self._stored.get(trouble.path)
-        if known is None or self._anew:
+        if known is None or self._retry:
             return False
         return known.number > len(known.troubles) or trouble in known.troubles
 

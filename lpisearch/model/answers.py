@@ -62,6 +62,15 @@ class Hit:
         The terms of its cosine, if requested; of a long document, of its best passage.
     predicted
         Predicted labels, most probable first.
+    file_date
+        When its file was last changed, if the document states no date.
+    alike
+        How many other documents that match are nearly the same text, and are not shown.
+    demoted
+        Why the document counts half: its kind ("licence", "changes", "generated"), or "language";
+        "" for most.
+    encoder
+        What the user's own encoder adds to the score, if it does; no words explain it.
     """
 
     rank: int
@@ -78,6 +87,10 @@ class Hit:
     passages: tuple[Passage, ...] = ()
     explanation: Explanation | None = None
     predicted: tuple[PredictedLabel, ...] = ()
+    file_date: str = ""
+    alike: int = 0
+    demoted: str = ""
+    encoder: Leg | None = None
 
     @property
     def snippet(self) -> Passage:
@@ -109,6 +122,10 @@ class Answer(Sequence[Hit]):
         For each word that no document contains.
     facets
         Counts over all matching documents, if requested.
+    corrected
+        The query that was searched for, where words of the given one are misspelt; else "".
+    hidden
+        How many of these are not shown on any page because one before is nearly the same text.
     """
 
     hits: tuple[Hit, ...]
@@ -116,6 +133,8 @@ class Answer(Sequence[Hit]):
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     facets: Facets | None = None
+    corrected: str = ""
+    hidden: int = 0
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -212,7 +231,8 @@ class TopicReport:
     topics
         Largest first.
     documents
-        The number of documents, those in no topic included.
+        The number of documents, those in no topic included: of no known word, or furniture
+        (licences, change logs, generated files).
     unplaced
         The number of documents without a word in the index.
     chosen
@@ -264,6 +284,9 @@ class Explanation:
         The contribution of each term of the query, largest first; the sum is the cosine.
     topics
         Dimensions that contribute most.
+    weights
+        How rare each word of the query is, in the library and in its language, rarest first: what
+        it counts for BM25.
     """
 
     cosine: float
@@ -271,6 +294,7 @@ class Explanation:
     pairs: tuple[Pair, ...] = ()
     by_query_term: tuple[tuple[str, float], ...] = ()
     topics: tuple[SharedTopic, ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
 
     def worded(
         self, query_forms: Mapping[str, str], document_forms: Mapping[str, str]
@@ -288,6 +312,7 @@ class Explanation:
                 for pair in self.pairs
             ),
             by_query_term=tuple((query_forms.get(s, s), share) for s, share in self.by_query_term),
+            weights=tuple((query_forms.get(s, s), weight) for s, weight in self.weights),
             topics=tuple(
                 replace(topic, terms=tuple(both.get(term, term) for term in topic.terms))
                 for topic in self.topics
@@ -323,8 +348,8 @@ class Facets:
     ----------
     total
         The number of documents.
-    labels, predicted, splits, formats
-        Most frequent first.
+    labels, predicted, splits, formats, languages
+        Most frequent first. Documents have languages if each has its own.
     folders
         The folders (or files of many documents) directly below their common folder.
     dates
@@ -344,6 +369,7 @@ class Facets:
     dates: tuple[FacetValue, ...] = ()
     period: str = ""
     undated: int = 0
+    languages: tuple[FacetValue, ...] = ()
 
 
 NO_TOPIC = -1
@@ -380,8 +406,11 @@ class Mark(NamedTuple):
 class Leg:
     """One part of a hybrid score.
 
-    It is "words" (BM25), "place" (the cosine in the subspace), "feedback" (terms of the first
-    documents) or "whole" (what a long document adds to its best passage).
+    It is "words" (BM25), "title" and "path" (words of the query there), "near" (words that stand
+    near each other), "place" (the cosine in the subspace), "feedback" (terms of the first
+    documents), "whole" (the score of a long document as a whole; the others are of its best
+    passage), "compounds" (words of the query that are joined without a space) or "encoder" (the
+    cosine by the user's own encoder, which no words explain).
     """
 
     name: str

@@ -53,6 +53,13 @@ class TermShare(NamedTuple):
     share: float
 
 
+class TermWeight(NamedTuple):
+    """A term of the query, and how rare it is."""
+
+    query: str
+    weight: float
+
+
 def _points(rows: Sequence[Sequence[float]]) -> Any:
     import numpy as np
 
@@ -68,7 +75,12 @@ def _numbers(values: Sequence[int]) -> Any:
 _MARKS = tuple[tuple[int, int], ...]
 # Texts name keys that are fields.
 FORMS: dict[type, tuple[str | Key, ...]] = {
-    answers.Answer: ("by hits notes suggestions", Key("facets", optional=True)),
+    answers.Answer: (
+        "by hits notes suggestions",
+        Key("facets", optional=True),
+        Key("corrected", optional=True),
+        Key("hidden", optional=True),
+    ),
     answers.Classification: (
         "input",
         Key("labels", digits=_SHARE_DIGITS),
@@ -95,6 +107,13 @@ FORMS: dict[type, tuple[str | Key, ...]] = {
             read=lambda shares: tuple(map(tuple, shares)),
         ),
         "topics",
+        Key(
+            "weights",
+            kind=tuple[TermWeight, ...],
+            write=lambda weights: [TermWeight(*one) for one in weights],
+            read=lambda weights: tuple(map(tuple, weights)),
+            optional=True,
+        ),
     ),
     answers.Hit: (
         "rank id title score cosine bm25 cosine_rank bm25_rank labels",
@@ -104,6 +123,10 @@ FORMS: dict[type, tuple[str | Key, ...]] = {
         Key("marks", None, kind=_MARKS, write=lambda hit: hit.snippet.marks),
         "passages",
         Key("explanation", optional=True),
+        Key("file_date", optional=True),
+        Key("alike", optional=True),
+        Key("demoted", optional=True),
+        Key("encoder", optional=True),
     ),
     answers.Pair: (
         Key("query", "query_term"),
@@ -214,7 +237,20 @@ def _with_default(kind: Any) -> set[str]:
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return a JSON value as text, without characters that a terminal would obey."""
-    return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except ValueError:  # a number that is not finite, of which JSON has none
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return escaped_json(text)
+
+
+def _finite(value: Any) -> Any:
+    """Return a JSON value with null for each number that is not finite."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def to_json(value: Any, digits: int | None = None) -> Any:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import BadOption
+from lpisearch.messages import counted, some
 from lpisearch.model.fields import option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 _FILTERS = "Filters"  # heading of the help
@@ -112,19 +113,21 @@ class Filter:
     labels, predicted
         Any of these labels, given by people or predicted by a classifier.
     path
-        A folder or a glob over the path or the id, such as "code docs" or "*/letters/*": the
-        documents that it matches and all below it.
+        A folder, any of its name, or a glob over the path or the id, such as "code docs" or
+        "*/letters/*": the documents that it matches and all below it.
     split
         This split.
     since, until
         Dated on or after, on or before: ISO dates, or the beginning of one ("2024", "2024-05").
-        A document without a date matches neither.
+        Where a document states no date, the time of its file counts.
     metadata
         (key, value) pairs, all of which its metadata must contain.
     here
         The folder that a relative `path` may also start from; "" for none.
     media_type
         This media type, such as "application/pdf".
+    exact
+        Whether `path` begins at the root, as for a deletion; else any folder may have its name.
     """
 
     labels: tuple[str, ...] = option(
@@ -138,7 +141,7 @@ class Filter:
     )
     path: str = option(
         "",
-        "Only documents under this folder or matching this glob (path or id).",
+        "Only documents under a folder of this name, or matching this glob (path or id).",
         summary="Folder, or glob matched against path or id.",
         metavar="FOLDER|GLOB",
         form="path",
@@ -150,6 +153,7 @@ class Filter:
         summary="Documents in this split.",
         metavar="NAME",
         panel=_FILTERS,
+        advanced=True,
     )
     since: str = option(
         "",
@@ -173,6 +177,7 @@ class Filter:
         metavar="KEY=VALUE",
         form="metadata",
         panel=_FILTERS,
+        advanced=True,
     )
     here: str = ""
     predicted: tuple[str, ...] = option(
@@ -182,8 +187,10 @@ class Filter:
         metavar="LABEL",
         panel=_FILTERS,
         after="labels",
+        advanced=True,
     )
     media_type: str = option("", "Documents of this media type.", typed=False)
+    exact: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return the filter as a JSON value."""
@@ -199,7 +206,8 @@ class Filter:
         for name in ("labels", "predicted"):
             known[name] = tuple(known.get(name, ()))
         metadata = tuple((key, value) for key, value in known.pop("metadata", ()))
-        return cls(metadata=metadata, **known)
+        exact = known.pop("exact", bool(known.get("path")))  # as a path was meant once
+        return cls(metadata=metadata, exact=exact, **known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +247,12 @@ class IngestReport:
 
     Attributes
     ----------
-    added, updated, unchanged, removed
-        Documents by outcome.
+    added, updated, unchanged, moved, removed
+        Documents by outcome; `moved` with their files, labels and rows of indexes included.
     missing
         Documents whose file, or whose record in it, is gone; they stay without `--prune`.
+    empty
+        Files without a byte, or with white space alone.
     skipped
         Files of unknown formats in folders, by suffix.
     left_out
@@ -256,6 +266,8 @@ class IngestReport:
         The number of further failures, in files with very many.
     notes
         For the user, such as the detected language.
+    labels_removed
+        Labels given by hand that were removed with their documents, by id: "+added", "-rejected".
     index_notes
         Why an index could not be updated.
     seconds
@@ -265,8 +277,10 @@ class IngestReport:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    moved: int = 0
     removed: int = 0
     missing: int = 0
+    empty: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     failures: list[Trouble] = field(default_factory=list)
@@ -274,6 +288,7 @@ class IngestReport:
     known_failures: list[Trouble] = field(default_factory=list)
     unlisted: int = 0
     notes: list[str] = field(default_factory=list)
+    labels_removed: dict[str, list[str]] = field(default_factory=dict)
     index_notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -292,6 +307,7 @@ class Progress:
     total: int
 
 
+PART = "part"  # in the metadata of a document inside a file: where, such as "/report.pdf"
 UNFINISHED = -1
 
 
@@ -307,6 +323,8 @@ class Details(NamedTuple):
     text: str
     content_hash: bytes
     predicted: tuple[PredictedLabel, ...] = ()
+    language: str = ""
+    file_date: str = ""
 
 
 class TokenShard(NamedTuple):
@@ -315,6 +333,16 @@ class TokenShard(NamedTuple):
     keys: list[int]
     hashes: list[bytes]
     tokens: list[str]
+
+
+def labels_note(edits: Mapping[str, Sequence[str]]) -> str:
+    """Say which removed documents had labels given by hand.
+
+    >>> labels_note({"a.txt": ["+sea", "-draft"]})
+    '1 removed document had labels given by hand: a.txt (+sea -draft)'
+    """
+    named = [f"{name} ({' '.join(labels)})" for name, labels in edits.items()]
+    return f"{counted(len(edits), 'removed document')} had labels given by hand: {some(named)}"
 
 
 class DocumentRow(NamedTuple):
@@ -344,6 +372,37 @@ class DamagedDocument(NamedTuple):
     is_named: bool
 
 
+LANGUAGE_CODES = {
+    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "cs": "czech",
+    "da": "danish", "nl": "dutch", "en": "english", "eo": "esperanto", "et": "estonian",
+    "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "hi": "hindi",
+    "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "no": "norwegian", "nb": "norwegian", "fa": "persian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho",
+    "es": "spanish", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+LICENCE, CHANGES, GENERATED = "licence", "changes", "generated"
+"""The kinds of documents that few look for."""
+
+
+class Traits(NamedTuple):
+    """What the program found out about a document.
+
+    Attributes
+    ----------
+    language
+        Of its text, such as "german"; "" for that of the library.
+    kind
+        `LICENCE`, `CHANGES` (a change log) or `GENERATED`; "" for all others.
+    reason
+        Why it is of this kind.
+    """
+
+    language: str = ""
+    kind: str = ""
+    reason: str = ""
+
+
 class DocumentWrite(NamedTuple):
     """A document to be stored, its row, its file, and its tokens joined by spaces."""
 
@@ -351,6 +410,7 @@ class DocumentWrite(NamedTuple):
     path: str
     document: Document
     tokens: str = ""
+    traits: Traits = Traits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,7 +521,7 @@ def read_conditions(words: Iterable[str]) -> Filter:
     of a condition, or an equals sign in it, is quoted as in JSON: `"path"=x`.
     """
     labels: dict[str, list[str]] = {name: [] for name in _ANY.values()}
-    once: dict[str, str] = {}
+    once: dict[str, Any] = {}
     metadata: list[tuple[str, str]] = []
     for word in words:
         key, value = read_condition(word)

@@ -50,6 +50,8 @@ class OptionInfo:
         Whether a settings file may set it.
     typed
         Whether the command line has it.
+    advanced
+        Whether only the full help shows it.
     after
         The field after which faces show it, if that is not its place.
     """
@@ -68,6 +70,7 @@ class OptionInfo:
     envvar: str = ""
     setting: bool = False
     typed: bool = True
+    advanced: bool = False
     after: str = ""
 
 

@@ -223,6 +223,8 @@ class IndexReport(BuiltIndex):
     wire
         By stage, if other processes did the work: partitions, bytes sent for each and for all,
         bytes received, and the processor seconds of the workers.
+    encoder
+        Of the user's encoder: its name, the weight of its leg, and the gain in windows of text.
     """
 
     name: str
@@ -236,6 +238,7 @@ class IndexReport(BuiltIndex):
     resumed: list[str] = field(default_factory=list)
     processor_seconds: dict[str, float] = field(default_factory=dict)
     wire: dict[str, dict[str, float]] = field(default_factory=dict)
+    encoder: dict[str, Any] = field(default_factory=dict)
 
 
 _RUN_NAME = "lpisearch"

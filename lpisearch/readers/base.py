@@ -9,13 +9,14 @@ made, takes at most 60 s of processor time and 1 GB, reading and storing togethe
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import add
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
@@ -41,11 +42,17 @@ class SourceFile:
         The name that determines the format: without ".gz", or the name given to standard input.
     gzipped
         Whether the bytes begin with the gzip magic number.
+    data
+        The bytes of a file inside another, which is not on disk; None for one that is.
+    depth
+        How many files are around it.
     """
 
     path: Path
     name: str
     gzipped: bool = False
+    data: bytes | None = field(default=None, repr=False)
+    depth: int = 0
     _opened: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -56,9 +63,18 @@ class SourceFile:
         shown = name or path.name
         return cls(path, PurePath(shown).stem if shown.lower().endswith(".gz") else shown, gzipped)
 
+    @classmethod
+    def inside(cls, outer: SourceFile, data: bytes, name: str) -> SourceFile:
+        """Return a file inside another, from its bytes."""
+        gzipped = data.startswith(b"\x1f\x8b")
+        shown = PurePath(name).stem if name.lower().endswith(".gz") else name
+        return cls(outer.path, shown, gzipped, data, outer.depth + 1)
+
     @property
     def size(self) -> int:
-        """Bytes of the file on disk; 0 if it no longer exists."""
+        """Bytes of the file on disk, or inside another; 0 if it no longer exists."""
+        if self.data is not None:
+            return len(self.data)
         try:
             return self.path.stat().st_size
         except OSError:
@@ -76,7 +92,10 @@ class SourceFile:
 
     def open(self) -> BinaryIO:
         """Open the (unpacked) bytes for reading."""
-        opener = gzip.open if self.gzipped else open
+        opener: Any = gzip.open if self.gzipped else open
+        if self.data is not None:
+            plain = io.BytesIO(self.data)
+            return cast("BinaryIO", gzip.open(plain) if self.gzipped else plain)
         self._opened[:] = [cast("BinaryIO", opener(self.path, "rb"))]
         return self._opened[0]
 
@@ -125,6 +144,8 @@ class Reader:
         format do.
     many
         Whether one file contains many documents; those without an id become `path#1`, `path#2`, …
+    contains
+        Whether it reads files inside the file, of any format.
     """
 
     name: str
@@ -134,6 +155,7 @@ class Reader:
     owns: Callable[[bytes], bool] | None = None
     isolated: bool = False
     many: bool = False
+    contains: bool = False
 
 
 READING_SECONDS = 30.0  # processor time to read a small file

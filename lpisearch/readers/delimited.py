@@ -1,6 +1,8 @@
 """CSV and TSV.
 
-The file is read twice, the first time for its encoding, since one late byte decides it.
+Each row is a document. In a table without a known text column all columns are the text; if most of
+its rows have no words, the table is one document, of its header and first rows. The file is read
+twice, the first time for its encoding, since one late byte decides it.
 """
 
 from __future__ import annotations
@@ -9,14 +11,15 @@ import csv
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option, counted
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader, SourceFile
-from lpisearch.readers.encoding import NUL_REMOVED, detect, text_chunks
+from lpisearch.readers.encoding import NUL_REMOVED, clean, detect, text_chunks
+from lpisearch.readers.plaintext import LONGEST_TITLE
 from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles
 from lpisearch.readers.streams import EMPTY, chunks, over_limit
 
@@ -44,10 +47,17 @@ def read(
         raise ReaderError(f"has no readable header row: {error}") from error
     parts = _column_roles(names, options)
     base = Document("", "", metadata=encoding.metadata)
+    numbered = _numbered(rows)
+    if parts.text is None:
+        first = list(islice(numbered, _SAMPLE_LINES))
+        if _is_numeric([row for _, row in first if not isinstance(row, Problem)]):
+            yield _table(source, names, first, base)
+            return
+        numbered = chain(first, numbered)
     make = partial(
         _document, names=names, parts=parts, base=base, separators=options.label_separators
     )
-    for where, row in _numbered(rows):
+    for where, row in numbered:
         record = row if isinstance(row, Problem) else make(row)
         yield replace(record, where=where) if isinstance(record, Problem) else record
     if lines.nul_met:
@@ -59,6 +69,7 @@ TSV_READER = Reader("tsv", (".tsv", ".tab"), partial(read, preferred="\t"), many
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
+_BETWEEN_CELLS = "\t"
 _SAMPLE_CHARACTERS = 1_000_000
 
 
@@ -163,14 +174,6 @@ def _column_roles(names: list[str], options: ReadOptions) -> FieldRoles:
                 f"); its columns are {known}",
             )
         )
-    if parts.text is None:
-        raise ReaderError(
-            Message(
-                "has no known text column; set it with ",
-                Option("text_field"),
-                f"; its columns are {known}",
-            )
-        )
     return parts
 
 
@@ -208,4 +211,38 @@ def _document(
     # An empty cell is not metadata.
     cells = {name: cell for name, cell in zip(names, row, strict=True) if name}
     nonempty = tuple(name for name in parts.others if cells[name])
+    if parts.text is None:
+        base = _row(cells, parts, base)
     return document_from_fields(cells, replace(parts, others=nonempty), base, separators)
+
+
+def _row(cells: dict[str, str], parts: FieldRoles, base: Document) -> Document:
+    """Return a row whose columns are all text, titled by its first words."""
+    marks = {parts.id, parts.labels, parts.split, parts.path, parts.media_type}
+    texts = {name: " ".join(clean(cell).split()) for name, cell in cells.items()}
+    shown = [texts[name] for name in cells if name not in marks and texts[name]]
+    worded = (texts[name] for name in cells if name not in {*marks, parts.date})
+    title = next((text for text in worded if _has_letter(text)), "")
+    return replace(base, title=title[:LONGEST_TITLE], text=_BETWEEN_CELLS.join(shown))
+
+
+def _is_numeric(rows: list[list[str]]) -> bool:
+    """Tell whether most rows of a table have no words."""
+    worded = sum(any(map(_has_letter, row)) for row in rows)
+    return bool(rows) and 2 * worded < len(rows)
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))
+
+
+def _table(
+    source: SourceFile,
+    names: list[str],
+    first: list[tuple[str, list[str] | Problem]],
+    base: Document,
+) -> Document:
+    """Return a table of numbers as one document: its header and first rows."""
+    rows = [names, *(row for _, row in first if not isinstance(row, Problem))]
+    text = "\n".join(_BETWEEN_CELLS.join(filter(None, map(clean, row))) for row in rows)
+    return replace(base, title=source.stem, text=text)

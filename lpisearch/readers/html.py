@@ -1,7 +1,14 @@
 """HTML pages and their text.
 
-Scripts, styles, navigation and forms are omitted. The encoding is that of the byte order mark,
-then that of the page's own declaration, then found as for any text.
+Scripts, styles and forms are omitted, and the furniture of a page:
+
+- `nav`, and elements with a role of `_FURNITURE_ROLES`, a class or an id of `_FURNITURE_NAMES`;
+- `header`, `footer` and `aside` outside of articles, sections and `main`, but for a `header` with
+  the page's first heading (h1);
+- lines that consist of links to other pages: “Prev Up Next”, “Next: …, Previous: …, Up: …”.
+
+A page that has nothing else keeps them. The encoding is that of the byte order mark, then that of
+the page's own declaration, then found as for any text.
 """
 
 from __future__ import annotations
@@ -74,6 +81,8 @@ def read_page(source: str) -> Page:
 
     tree = LexborHTMLParser(source)
     text, sections = text_of_tree(tree.body) if tree.body is not None else HtmlText("")
+    if not text and tree.body is not None:
+        text, sections = text_of_tree(tree.body, furniture=True)
     title = _words_of(tree, "title") or _words_of(tree, "h1")
     return Page(title, text, sections, _facts(tree))
 
@@ -126,7 +135,7 @@ def _declared_encoding(data: bytes) -> str:
 
 def _words_of(tree: LexborHTMLParser, selector: str) -> str:
     node = tree.css_first(selector)
-    return " ".join(node.text().split()) if node is not None else ""
+    return " ".join(node.text().split()).removesuffix(_HEADING_LINK) if node is not None else ""
 
 
 def _facts(tree: LexborHTMLParser) -> dict[str, str]:
@@ -152,16 +161,18 @@ class HtmlText(NamedTuple):
     sections: tuple[Section, ...] = ()
 
 
-def text_of_tree(body: LexborNode) -> HtmlText:
-    """Return the text below a node, without recursion."""
-    lines = _Lines()
+def text_of_tree(body: LexborNode, *, furniture: bool = False) -> HtmlText:
+    """Return the text below a node, without recursion; with `furniture`, all of it."""
+    lines = _Lines(furniture=furniture)
     node = body.child
     while node is not None:
         if node.is_text_node:
             lines.add(node.text_content or "")
             entered = None
         else:
-            entered = node.child if lines.begin(node.tag or "") else None
+            tag = node.tag or ""
+            shown = lines.begin(tag) and (furniture or not is_furniture(node, tag, lines.articles))
+            entered = node.child if shown else None
         if entered is not None:
             node = entered
             continue
@@ -174,6 +185,17 @@ def text_of_tree(body: LexborNode) -> HtmlText:
         lines.end(node.tag or "")
         node = node.next
     return lines.gathered()
+
+
+def is_furniture(node: LexborNode, tag: str, articles: int) -> bool:
+    """Tell whether an element, inside some articles or sections, is not about the page's topic."""
+    if tag in _ABOUT_PAGE and not articles:
+        return tag != "header" or node.css_first("h1") is None
+    if tag not in _NAMED:
+        return False
+    named = node.attributes
+    names = f"{named.get('class') or ''} {named.get('id') or ''}".casefold().split()
+    return named.get("role") in _FURNITURE_ROLES or not _FURNITURE_NAMES.isdisjoint(names)
 
 
 def text_of_tags(source: str) -> HtmlText:
@@ -217,9 +239,41 @@ def is_hostile(source: str) -> bool:
 
 
 _SKIPPED = frozenset((
-    "script", "style", "noscript", "template", "nav", "head", "title", "svg", "math", "iframe",
+    "script", "style", "noscript", "template", "head", "title", "svg", "math", "iframe",
     "object", "canvas", "audio", "video", "select", "button", "textarea", "datalist",
 ))  # fmt: skip
+_ABOUT_PAGE = frozenset(("header", "footer", "aside"))
+_ARTICLES = frozenset(("article", "main", "section"))
+# Elements whose role, class and id are looked at.
+_NAMED = frozenset((
+    "a", "aside", "div", "dl", "footer", "form", "header", "li", "ol", "p", "section", "span",
+    "table", "td", "ul",
+))  # fmt: skip
+_FURNITURE_ROLES = frozenset(("navigation", "search", "menubar", "contentinfo"))
+_FURNITURE_NAMES = frozenset((
+    # of many programs and sites
+    "breadcrumb", "breadcrumbs", "navbar", "navigation", "pagination", "pager", "prev-next",
+    "prevnext", "sidebar", "site-header", "site-footer", "skip-link", "skiplink", "skip-nav",
+    # DocBook and Texinfo
+    "navheader", "navfooter", "nav-panel",
+    # Sphinx and its themes, MkDocs
+    "headerlink", "rst-footer-buttons", "sphinxsidebar", "wy-breadcrumbs", "wy-nav-side",
+    "related-pages", "md-footer", "md-sidebar",
+    # Javadoc and Doxygen
+    "topnav", "bottomnav", "subnav", "navlist", "nav-path", "navpath", "side-nav", "tablist",
+    # MediaWiki
+    "mw-navigation", "mw-panel", "mw-jump-link", "mw-editsection", "catlinks",
+))  # fmt: skip
+_LINK_WORD = (
+    "prev|previous|next|up|home|top|back|contents|index|zurück|weiter|précédent|suivant|anterior"
+    "|siguiente"
+)
+_LINKS = re.compile(
+    # only such words, at least two of them; or two of them with what they lead to
+    rf"[\W\d_]*(?:\b(?:{_LINK_WORD}|nach oben)\b[\W\d_]*){{2,}}"
+    r"|\W*(?:next|prev|previous|up): .{1,300}?\b(?:prev|previous|up|next): .{1,300}",
+    re.IGNORECASE,
+)
 _RAW = frozenset(("script", "style", "noscript", "template", "title", "textarea", "iframe"))
 _BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd",
@@ -243,13 +297,16 @@ _MOST_ATTRIBUTES = 5000
 _TAG = re.compile(r"<([a-zA-Z/!?][^<>]*)>")
 _NESTING_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{20000,}")
+_HEADING_LINK = "¶"  # of a heading to itself
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 
 
 class _Lines:
     """Collects words; blocks begin new lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, furniture: bool = False) -> None:
+        self.articles = 0  # begun and not ended, with sections
+        self._furniture = furniture
         self._lines: list[str] = []
         self._words: list[str] = []
         self._preformatted = 0
@@ -258,8 +315,9 @@ class _Lines:
 
     def begin(self, tag: str) -> bool:
         """Begin an element; return whether to include its text."""
-        if tag in _SKIPPED or tag.startswith("-"):
+        if tag in _SKIPPED or tag.startswith("-") or (tag == "nav" and not self._furniture):
             return False
+        self.articles += tag in _ARTICLES
         if tag in _BLOCKS:
             self._end_line()
         elif tag in _CELLS:
@@ -271,6 +329,7 @@ class _Lines:
 
     def end(self, tag: str) -> None:
         """End an element."""
+        self.articles = max(0, self.articles - (tag in _ARTICLES))
         if tag in _BLOCKS:
             self._end_line()
         if tag in _HEADINGS:
@@ -281,7 +340,7 @@ class _Lines:
 
     def add(self, text: str) -> None:
         """Add words between tags."""
-        if text:
+        if text and text != _HEADING_LINK:
             self._words.append(text)
 
     def gathered(self) -> HtmlText:
@@ -296,5 +355,7 @@ class _Lines:
         self._words.clear()
         if self._preformatted:
             self._lines += [line.rstrip() for line in text.strip("\n").split("\n")]
-        elif text := _SPACE.sub(" ", text).strip():
+            return
+        text = _SPACE.sub(" ", text).strip()
+        if text and (self._furniture or not _LINKS.fullmatch(text)):
             self._lines.append(text)

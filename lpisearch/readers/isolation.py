@@ -72,7 +72,11 @@ class IsolatedReaders:
         self.close()
 
     def submit(
-        self, source: SourceFile, reader: str, on_wait: Callable[[], object] | None = None
+        self,
+        source: SourceFile,
+        reader: str,
+        on_wait: Callable[[], object] | None = None,
+        options: ReadOptions | None = None,
     ) -> DocumentStream:
         """Read a file in a worker; the caller bounds how many answers are pending.
 
@@ -86,7 +90,7 @@ class IsolatedReaders:
                 "name": source.name,
                 "gzipped": source.gzipped,
             },
-            "options": asdict(self._options),
+            "options": asdict(options or self._options),
             "seconds": reading_seconds(source.size, self._seconds),
             "silent": self._silent_seconds,
         }

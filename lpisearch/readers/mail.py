@@ -1,4 +1,7 @@
-"""Mail messages, MBOX, 20 Newsgroups.
+"""Mail messages and their attachments, MBOX, 20 Newsgroups.
+
+Attachments of known formats are documents of their own, after their message; in a mailbox after all
+messages, whose numbers stay as they are.
 
 The subject is the title, the body the text, other headers are metadata. The older header classes
 of the standard library are used on purpose: the newer ones fail on broken headers, which are
@@ -13,9 +16,11 @@ import email.errors
 import email.header
 import email.policy
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
@@ -38,6 +43,8 @@ _ASCII = ("us-ascii", "ascii")
 _PARAMETERS = ("content-type", "content-disposition", "content-transfer-encoding")
 _LONGEST_PARAMETERS = 4_000
 _LONGEST_HEADER = 20_000
+_MOST_ATTACHED = 100  # files of one message that are read
+_SIGNATURES = {"application/pgp-signature", "application/pkcs7-signature", "application/pgp-keys"}
 _METADATA = {
     "from": "From",
     "to": "To",
@@ -50,13 +57,59 @@ _METADATA = {
 
 def read_mail(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the message, after its warnings."""
-    document, warnings = message_document(whole(source, options.max_page_bytes), source.stem)
-    yield from warnings
-    yield document
+    message = read_message(whole(source, options.max_page_bytes), source.stem)
+    yield from message.warnings
+    yield message.document
+    yield from _attached(message, "", source, options)
 
 
-def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
-    """Return the document and the warnings of one message; `stem` replaces a missing subject.
+class ReadMessage(NamedTuple):
+    """What a message contains."""
+
+    document: Document
+    warnings: list[Problem]
+    attached: list[tuple[str, Message]]
+
+
+def _attached(
+    message: ReadMessage, number: str, source: SourceFile, options: ReadOptions
+) -> Iterator[Document | Problem]:
+    """Yield the documents attached to a message; what cannot be read is a warning."""
+    from lpisearch.readers.archives import documents_inside, part_name
+
+    shared = {"message": message.document.title, **message.document.metadata}
+    facts = {name: shared[name] for name in ("message", "from") if shared.get(name)}
+    taken: Counter[str] = Counter()
+    for name, part in message.attached[:_MOST_ATTACHED]:
+        inside = part_name(name.replace("/", "_"))
+        taken[inside] += 1
+        if taken[inside] > 1:
+            stem, dot, suffix = inside.rpartition(".")
+            inside = f"{stem or suffix} ({taken[inside]}){dot}{suffix if stem else ''}"
+        for item in documents_inside(_content(part), f"{number}{inside}", source, options):
+            if isinstance(item, Problem):
+                yield replace(item, warning=True)
+                continue
+            date = item.date or message.document.date
+            title = item.title
+            if title == PurePath(inside).stem:  # it has no title of its own
+                title = f"{message.document.title}: {name}"
+            yield replace(item, title=title, date=date, metadata={**facts, **item.metadata})
+
+
+def _content(part: Message) -> bytes:
+    """Return the bytes of an attachment; b"" if they cannot be decoded."""
+    try:
+        if part.get_content_type() == MEDIA_TYPE:
+            return b"".join(inner.as_bytes() for inner in _parts(part)[:1])
+        payload = part.get_payload(decode=True)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return b""
+    return payload if isinstance(payload, bytes) else b""
+
+
+def read_message(data: bytes, stem: str) -> ReadMessage:
+    """Read one message; `stem` replaces a missing subject.
 
     Raises ReaderError if there are no headers or nothing to read.
     """
@@ -64,7 +117,7 @@ def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
         message = email.message_from_bytes(data, policy=_POLICY)
         if not message.keys():
             raise ReaderError("is not a mail message: it has no headers")
-        body = _Body()
+        body = _Body(message)
         body.gather(message)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         # The parser of the standard library has open faults on malformed mail.
@@ -80,7 +133,7 @@ def message_document(data: bytes, stem: str) -> tuple[Document, list[Problem]]:
         media_type=MEDIA_TYPE,
         metadata=_metadata(message, body.attachments),
     )
-    return document, body.warnings
+    return ReadMessage(document, body.warnings, body.attached)
 
 
 class _ShortHeaders(email.policy.Compat32):
@@ -102,17 +155,26 @@ _POLICY = _ShortHeaders()
 class _Body:
     """The text and attachments of the parts of a message."""
 
-    def __init__(self) -> None:
+    def __init__(self, message: Message) -> None:
+        self._message = message
         self.texts: list[str] = []
         self.attachments: list[str] = []
+        self.attached: list[tuple[str, Message]] = []
         self.warnings: list[Problem] = []
 
     def gather(self, part: Message) -> None:
         """Add one part: each part of a container, the plainest of alternatives."""
         kind = part.get_content_type()
         name = _filename(part)
-        if name or part.get_content_disposition() == "attachment":
+        # A message that is nothing but a text is that text, whatever name it has.
+        is_attached = name or part.get_content_disposition() == "attachment"
+        if is_attached and not (part is self._message and kind.startswith("text/")):
             self.attachments.append(name or kind)
+            if name or kind == MEDIA_TYPE:
+                ending = ".eml" if kind == MEDIA_TYPE and not name.endswith(".eml") else ""
+                self.attached += (
+                    [] if kind in _SIGNATURES else [(f"{name or 'mail'}{ending}", part)]
+                )
         elif kind == "multipart/alternative":
             self._gather_one(part)
         elif part.is_multipart():
@@ -200,22 +262,31 @@ def _metadata(message: Message, attachments: list[str]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if value}
 
 
-MAIL_READER = Reader("eml", (".eml",), read_mail, isolated=True)
+MAIL_READER = Reader("eml", (".eml",), read_mail, isolated=True, contains=True)
 
 
 def read_mbox(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield each message, after its warnings; a broken one yields a problem instead."""
     limit = options.max_page_bytes
+    with_attachments: set[int] = set()
     for number, message in enumerate(_messages(lines(chunks(source), limit), limit), 1):
         where = f"message {number}"
         try:
-            document, warnings = message_document(message.bytes(), f"{source.stem} {number}")
+            read = read_message(message.bytes(), f"{source.stem} {number}")
         except ReaderError as error:
             yield Problem(error.what, where)
             continue
-        for warning in warnings:
+        for warning in read.warnings:
             yield Problem(warning.reason, where, warning=True)
-        yield document
+        yield read.document
+        if read.attached:
+            with_attachments.add(number)
+    if not with_attachments:
+        return
+    for number, message in enumerate(_messages(lines(chunks(source), limit), limit), 1):
+        if number in with_attachments:
+            read = read_message(message.bytes(), f"{source.stem} {number}")
+            yield from _attached(read, f"#{number}", source, options)
 
 
 class _Message:
@@ -278,7 +349,9 @@ def _sniff(head: bytes) -> bool:
     return bool(_BEGINNING.match(head))
 
 
-MBOX_READER = Reader("mbox", (".mbox", ".mbx"), read_mbox, _sniff, isolated=True, many=True)
+MBOX_READER = Reader(
+    "mbox", (".mbox", ".mbx"), read_mbox, _sniff, isolated=True, many=True, contains=True
+)
 
 
 def read_newsgroups(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:

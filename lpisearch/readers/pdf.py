@@ -1,4 +1,4 @@
-"""PDF, and OCR of pages that are images.
+"""PDF, and OCR of images and of pages that are images.
 
 Pages that are images are counted; with the option `ocr` Tesseract reads them. PDFium is not
 thread-safe; this reader runs alone in a worker process.
@@ -19,7 +19,7 @@ from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader, SourceFile, join_sections
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.records import date_of
-from lpisearch.readers.streams import open_seekable
+from lpisearch.readers.streams import open_seekable, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,8 @@ def _open(source: SourceFile) -> Any:
     from pypdfium2 import raw
 
     with open_seekable(source) as stream:
-        content = stream.read() if source.gzipped else source.path.absolute()
+        in_memory = source.gzipped or source.data is not None
+        content = stream.read() if in_memory else source.path.absolute()
     try:
         return pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
@@ -175,7 +176,7 @@ def _sniff(head: bytes) -> bool:
     return b"%PDF-" in head[:1024]
 
 
-READER = Reader("pdf", (".pdf",), read, sniff=_sniff, isolated=True)
+READER = Reader("pdf", (".pdf",), read, sniff=_sniff, owns=_sniff, isolated=True)
 
 
 _DOTS_PER_INCH = 300
@@ -192,10 +193,15 @@ def is_installed() -> bool:
 
 def page_text(page: Any, languages: str) -> str:
     """Return the text on the image of a page; languages as Tesseract names them ("deu+eng")."""
+    return recognised(_grey_map(page), languages)
+
+
+def recognised(image: bytes, languages: str) -> str:
+    """Return the text in an image, in any format that Tesseract reads."""
     try:
         done = subprocess.run(  # noqa: S603 (no shell, and the image comes on stdin)
             [shutil.which("tesseract") or "tesseract", "stdin", "stdout", "-l", languages],
-            input=_grey_map(page),
+            input=image,
             capture_output=True,
             check=True,
             timeout=_PAGE_SECONDS,
@@ -211,6 +217,23 @@ def page_text(page: Any, languages: str) -> str:
         reason = error.stderr.decode(errors="replace").strip().split("\n")[0]
         raise ReaderError(f"could not be read by Tesseract ({reason})") from error
     return done.stdout.decode(errors="replace")
+
+
+def read_image(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the text in an image; nothing for a picture, in which OCR finds hardly a word."""
+    text = _clean(recognised(whole(source, options.max_page_bytes), options.ocr or "eng")).strip()
+    if len(_WORD.findall(text)) >= _FEWEST_WORDS and not _doubt(text):
+        yield Document(source.stem, text, media_type="image", metadata={"extractor": "Tesseract"})
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_FEWEST_WORDS = 3
+IMAGE_READER = Reader(
+    "image",
+    (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"),
+    read_image,
+    isolated=True,
+)
 
 
 def _grey_map(page: Any) -> bytes:

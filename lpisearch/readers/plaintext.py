@@ -1,10 +1,12 @@
-"""Plain text, source code, YAML, reStructuredText, Org.
+"""Plain text, source code, YAML, reStructuredText, AsciiDoc, Org, Info, gettext catalogues.
 
 The title of a plain text is its first line that is not blank if it is short, has a letter or digit,
-and more text follows. Source code is titled by the name of the file, YAML by the top-level value of
-`title` or `name`, reStructuredText by the first heading, Org by `#+TITLE` or the first heading; all
-fall back to the name of the file. Comments of reStructuredText, names and options of directives are
-omitted; `#+FILETAGS` of Org are labels.
+and more text follows; marks of headings around it are omitted. Overstruck text, as typewriters and
+`man` wrote bold and underlined words, is read as one letter each. Source code is titled by the name
+of the file, YAML by the top-level value of `title` or `name`, reStructuredText and AsciiDoc by the
+first heading, Org by `#+TITLE` or the first heading; all fall back to the name of the file.
+Comments of reStructuredText, names and options of directives are omitted; `#+FILETAGS` of Org are
+labels. A gettext catalogue gives each message and its translation.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ LONGEST_TITLE = 120
 def read_text(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield warnings about the encoding, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
-    text = decoded.text.strip()
+    text = without_overstrikes(decoded.text).strip()
     if not text:
         raise ReaderError(NO_TEXT)
     yield from decoded.warnings
@@ -43,8 +45,19 @@ def read_text(source: SourceFile, options: ReadOptions) -> Iterator[Document | P
 def first_line_title(text: str) -> str:
     """Return the first line if it can be a title, or ""."""
     first = _FIRST_OF_SEVERAL.match(text)
-    line = first[1].strip() if first else ""
+    line = _TITLE_MARKS.sub("", first[1].strip()).strip() if first else ""
     return line if len(line) <= LONGEST_TITLE and re.search(r"\w", line) else ""
+
+
+def without_overstrikes(text: str) -> str:
+    r"""Return text without letters that others were typed over, and without colours.
+
+    >>> without_overstrikes("P\bPo\bo _\bof")
+    'Po of'
+    """
+    if "\b" in text:
+        text = _OVERSTRUCK.sub("", text)
+    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def sniff_text(head: bytes) -> bool:
@@ -54,12 +67,15 @@ def sniff_text(head: bytes) -> bool:
 
 TEXT_READER = Reader(
     "text",
-    (".txt", ".text", ".asc", ".log", ".adoc", ".asciidoc", ".tex"),
+    (".txt", ".text", ".asc", ".log", ".tex"),
     read_text,
     sniff_text,
 )
 
-_FIRST_OF_SEVERAL = re.compile(r"\s*(\S[^\n]*)\n\s*\S")
+_FIRST_OF_SEVERAL = re.compile(r"\s*(?:\.\. _[^\n]*\n\s*)?(\S[^\n]*)\n\s*\S")
+_TITLE_MARKS = re.compile(r"^(?:={1,6}|#{1,6}|%|;{2,4})[ \t]+|(?<=[ \t])[=#]{1,6}$|¶$")
+_OVERSTRUCK = re.compile(r"[^\n\x08]?\x08")
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
 
 Marked: TypeAlias = tuple[list[str], list[tuple[int, str]], dict[str, Any]]
@@ -277,4 +293,157 @@ def _org_plain(line: str) -> str:
 
 ORG_READER = Reader(
     "org", (".org",), partial(read_marked, media_type="text/x-org", marked=_org_marked)
+)
+
+
+_ADOC_HEADING = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)")
+_ADOC_STATED = re.compile(r":(!?[\w-]{1,80}!?):(?:[ \t]+(.*))?$")
+_ADOC_MARK = re.compile(
+    r"(?:-{4,}|={4,}|\*{4,}|_{4,}|\.{4,}|\+{4,}|--|\|={3,}|\+|<{3,}|'{3,}|\[[^\[\]\n]*\])\s*$"
+)
+_ADOC_COMMENT = re.compile(r"//(?!/)")
+_ADOC_LITERAL = re.compile(r"(-{4,}|\.{4,}|\+{4,})\s*$")
+_ADOC_COMMENT_BLOCK = re.compile(r"/{4,}\s*$")
+_ADOC_MACRO = re.compile(
+    r"(?:image|include|video|audio|toc|ifdef|ifndef|endif|ifeval)::[^\[\n]{0,500}+\[([^\]\n]{0,500})\]"
+)
+_ADOC_LINK = re.compile(
+    r"(?<![^\s(,;])(?:link:|https?://|mailto:|xref:|image:)[^\s\[\](,;]{1,1000}+\[([^\]\n]*)\]"
+)
+_ADOC_REFERENCE = re.compile(r"<<(?:[^<>,\n]{1,400},[ \t]*)?([^<>\n]{1,400})>>")
+_ADOC_ANCHOR = re.compile(r"\[\[[^\]\n]{1,400}\]\]|\(\(\(?|\)?\)\)")
+_ADOC_LIST = re.compile(r"^[ \t]*(?:\*{1,5}|\.{1,5}|-|<\d{1,3}>)[ \t]+(?=\S)|^\.(?=[^\s.])")
+_ADOC_EMPHASIS = re.compile(r"(?<![\w*`_#])(\*\*?|__?|`|##?)(\S[^*_`#\n]{0,400}?)\1(?![\w*`_#])")
+
+
+def _adoc_marked(text: str) -> Marked:
+    """Return the lines of the text, its headings and facts."""
+    lines: list[str] = []
+    headings: list[tuple[int, str]] = []
+    facts: dict[str, Any] = {}
+    literal = comment = ""
+    for line in text.split("\n"):
+        if comment:
+            comment = "" if line.rstrip() == comment else comment
+        elif literal:
+            if line.rstrip() == literal:
+                literal = ""
+            else:
+                lines.append(line)
+        elif _ADOC_COMMENT_BLOCK.match(line):
+            comment = line.rstrip()
+        elif (match := _ADOC_LITERAL.match(line)) is not None:
+            literal = match[1]
+        elif (match := _ADOC_HEADING.match(line)) is not None:
+            name = _adoc_plain(match[2]).removesuffix(match[1]).strip()
+            headings.append((len(lines), name))
+            lines.append(name)
+        elif (match := _ADOC_STATED.match(line)) is not None:
+            _adoc_state(facts, match[1].lower(), (match[2] or "").strip())
+        elif not (_ADOC_COMMENT.match(line) or _ADOC_MARK.match(line)):
+            lines.append(_adoc_plain(_ADOC_LIST.sub("", line, count=1)))
+    return lines, headings, facts
+
+
+def _adoc_state(facts: dict[str, Any], name: str, value: str) -> None:
+    """Record a document attribute that states metadata."""
+    if name in {"author", "description", "keywords"} and value:
+        facts[name] = value
+    elif name in {"date", "revdate"}:
+        facts["date"] = value
+
+
+def _adoc_plain(line: str) -> str:
+    if "[" in line:
+        line = _ADOC_LINK.sub(r"\1", _ADOC_MACRO.sub(r"\1", line))
+    line = _ADOC_ANCHOR.sub("", _ADOC_REFERENCE.sub(r"\1", line))
+    return _ADOC_EMPHASIS.sub(r"\2", line)
+
+
+ASCIIDOC_READER = Reader(
+    "asciidoc",
+    (".adoc", ".asciidoc"),
+    partial(read_marked, media_type="text/asciidoc", marked=_adoc_marked),
+)
+
+
+_NODE = re.compile(r"File: [^\n]{1,400}?,[ \t]+Node: ")
+_INFO_BEGINNING = re.compile(rb"This is [^\n]{1,400}produced by|[^\x1f]{0,8000}\x1f\s*File: ")
+_INFO_UNDERLINE = re.compile(r"([*=\-.])\1+\s*$")
+_DIRECTORY = re.compile(r"\* ([^:\n]{1,200}): \([^()\n]{1,200}\)[^.\n]{0,200}\.[ \t]+(.*)")
+_INFO_MENU = re.compile(r"\* ([^:\n]{1,400})::[ \t]*")
+_INFO_REFERENCE = re.compile(r"\*[Nn]ote ([^:\n]{1,400})::")
+
+
+def _info_marked(text: str) -> Marked:
+    """Return the lines of the nodes; tables of nodes and lines about the file are omitted."""
+    lines: list[str] = []
+    headings: list[tuple[int, str]] = []
+    facts: dict[str, Any] = {}
+    head, *nodes = text.split("\x1f\n")
+    for line in head.split("\n"):
+        if (match := _DIRECTORY.match(line)) is not None:
+            title = f"{match[1]}: {match[2]}".removesuffix(".")
+            facts.setdefault("title", title)
+    for node in nodes:
+        first, _, body = node.partition("\n")
+        if not _NODE.match(first):
+            continue  # tables of nodes and of local variables
+        for line in without_overstrikes(body).split("\n"):
+            if _INFO_UNDERLINE.match(line) and lines and (name := lines[-1].strip()):
+                headings.append((len(lines) - 1, name))
+            else:
+                lines.append(_INFO_REFERENCE.sub(r"\1", _INFO_MENU.sub(r"\1: ", line)))
+    return lines or head.split("\n"), headings, facts
+
+
+INFO_READER = Reader(
+    "info",
+    (".info",),
+    partial(read_marked, media_type="text/x-info", marked=_info_marked),
+    sniff=lambda head: bool(_INFO_BEGINNING.match(head)),
+    owns=lambda head: bool(_INFO_BEGINNING.match(head)),
+)
+
+
+_PO_LINE = re.compile(
+    r'(?:(msgctxt|msgid|msgid_plural|msgstr)(?:\[\d{1,2}\])?[ \t]*)?"((?:[^"\\]|\\.)*)"\s*$'
+)
+_PO_ESCAPE = re.compile(r"\\(.)")
+_PO_SIGNS = {"n": "\n", "t": "\t", "r": ""}
+_PO_FACTS = {"Language": "lang", "Last-Translator": "author", "Language-Team": "team"}
+
+
+def _po_marked(text: str) -> Marked:
+    """Return each message followed by its translation; the header has facts."""
+    messages: list[tuple[str, list[str]]] = []
+    for line in text.split("\n"):
+        match = _PO_LINE.match(line)
+        if match is None:
+            continue
+        if match[1]:
+            messages.append((match[1], []))
+        if messages:
+            messages[-1][1].append(match[2])
+    joined = [(kind, _PO_ESCAPE.sub(_po_sign, "".join(pieces))) for kind, pieces in messages]
+    header = next((value for kind, value in joined[1:2] if not joined[0][1]), "")
+    stated = dict(line.partition(": ")[::2] for line in header.split("\n"))
+    facts = {ours: stated[name] for name, ours in _PO_FACTS.items() if stated.get(name)}
+    lines: list[str] = []
+    for kind, value in joined[2 if header else 0 :]:
+        lines += [""] if kind == "msgid" and lines else []
+        lines += value.split("\n") if value and kind != "msgctxt" else []
+    project, lang = stated.get("Project-Id-Version", ""), facts.get("lang", "")
+    title = f"{project} ({lang})" if project and lang else project
+    return lines, [], {**facts, "title": title}
+
+
+def _po_sign(match: re.Match[str]) -> str:
+    return _PO_SIGNS.get(match[1], match[1])
+
+
+PO_READER = Reader(
+    "gettext",
+    (".po", ".pot"),
+    partial(read_marked, media_type="text/x-gettext-translation", marked=_po_marked),
 )

@@ -40,7 +40,7 @@ USUAL_NAMES = {
 FRONT_MATTER = ("title", "labels", "split", "date")  # the parts that front matter may state
 
 _NOTHING = Document("", "")
-_WORDS = {"auto", "folder", "none", ""}
+_WORDS = {"auto", "stated", "folder", "none", ""}
 _LABEL_FILES = (".csv", ".tsv")
 
 
@@ -169,7 +169,7 @@ def _names_no_field(option: str) -> bool:
 
 
 def _is_automatic(part: str, options: ReadOptions) -> bool:
-    return part not in {"labels", "split"} or getattr(options, part) == "auto"
+    return part not in {"labels", "split"} or getattr(options, part) in {"auto", "stated"}
 
 
 class _Names:

@@ -6,11 +6,14 @@ A new reader is one module and one line here; `--format` and the contract tests 
 from __future__ import annotations
 
 import re
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.messages import nearest
 from lpisearch.readers import (
+    archives,
+    compound,
     delimited,
     epub,
     html,
@@ -26,11 +29,12 @@ from lpisearch.readers import (
     trec,
     xml,
 )
+from lpisearch.readers.base import SourceFile
 from lpisearch.readers.streams import stated_gzip_damage
 
 if TYPE_CHECKING:
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import Reader, SourceFile
+    from lpisearch.readers.base import Reader
 
 
 READERS: dict[str, Reader] = {
@@ -38,6 +42,7 @@ READERS: dict[str, Reader] = {
     for reader in (
         # The order of sniffing: the surest signs first, plain text last.
         pdf.READER,
+        pdf.IMAGE_READER,
         rtf.RTF_READER,
         trec.REUTERS_READER,
         trec.TREC_READER,
@@ -51,17 +56,25 @@ READERS: dict[str, Reader] = {
         mail.MAIL_READER,
         markdown.READER,
         plaintext.RST_READER,
+        plaintext.ASCIIDOC_READER,
         plaintext.ORG_READER,
+        plaintext.INFO_READER,
+        plaintext.PO_READER,
         delimited.CSV_READER,
         delimited.TSV_READER,
         ooxml.DOCX_READER,
-        rtf.DOC_READER,
+        compound.DOC_READER,
+        compound.XLS_READER,
+        compound.PPT_READER,
+        compound.MSG_READER,
         ooxml.PPTX_READER,
         ooxml.XLSX_READER,
         opendocument.ODT_READER,
         opendocument.ODP_READER,
         opendocument.ODS_READER,
         epub.READER,
+        archives.ZIP_READER,
+        archives.TAR_READER,
         xml.READER,
         plaintext.YAML_READER,
         plaintext.CODE_READER,
@@ -79,12 +92,12 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
     """
     if options.format != "auto":
         return reader_named(options.format)
-    known = _BY_SUFFIX.get(source.suffix)
-    if known is not None and known.owns is None:
-        return known
+    known = _by_suffix(source)
+    if known is not None and known.owns is None and known.name not in _MAGIC:
+        return None if _is_off(known, options) else known
     with stated_gzip_damage():
         head = source.head()
-    if known is not None and known.owns is not None and known.owns(head):
+    if known is not None and _owns(known, head):
         return known
     for reader in READERS.values():
         if reader.sniff is not None and reader is not plaintext.TEXT_READER and reader.sniff(head):
@@ -93,6 +106,38 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
     if (known or not is_program or _TO_BE_READ.match(source.name)) and plaintext.sniff_text(head):
         return plaintext.TEXT_READER
     return known
+
+
+def _by_suffix(source: SourceFile) -> Reader | None:
+    known = _BY_SUFFIX.get(source.suffix)
+    if known is None:
+        known = _BY_SUFFIX.get("".join(PurePath(source.name.lower()).suffixes[-2:]))
+    if known is plaintext.TEXT_READER:  # Sphinx publishes its sources as index.rst.txt
+        inner = _BY_SUFFIX.get(PurePath(source.stem).suffix.lower())
+        return inner if inner is not None and inner in _MARKED else known
+    return known
+
+
+def _owns(reader: Reader, head: bytes) -> bool:
+    """Tell whether a file that is named like a format begins like it."""
+    if reader.owns is not None:
+        return reader.owns(head)
+    return head.startswith(_MAGIC[reader.name])
+
+
+def option_of(name: str) -> str:
+    """Return the option with which a file of that name is read, or ""."""
+    path = PurePath(name)
+    shown = path.stem if path.suffix.lower() == ".gz" else path.name
+    reader = _by_suffix(SourceFile(Path(name), shown))
+    return "archives" if reader in _ARCHIVES else "ocr" if reader is pdf.IMAGE_READER else ""
+
+
+def _is_off(reader: Reader, options: ReadOptions) -> bool:
+    """Tell whether a format is read only with an option that is not set."""
+    if reader is pdf.IMAGE_READER:
+        return not options.ocr
+    return reader in _ARCHIVES and not options.archives
 
 
 def reader_named(name: str) -> Reader:
@@ -108,4 +153,10 @@ _TO_BE_READ = re.compile(
     r"install|history|hacking|contributing)\b",
     re.IGNORECASE,
 )
+_ARCHIVES = (archives.ZIP_READER, archives.TAR_READER)
+_OLE = b"\xd0\xcf\x11\xe0"  # around an encrypted part, and of the old formats
+_ZIPPED = ("docx", "pptx", "xlsx", "odt", "odp", "ods", "epub")
+# What files begin with; one that is only named so is read as what it is.
+_MAGIC = dict.fromkeys(_ZIPPED, (b"PK", _OLE))
+_MARKED = (markdown.READER, plaintext.RST_READER, plaintext.ASCIIDOC_READER, plaintext.ORG_READER)
 _BY_SUFFIX = {suffix: reader for reader in READERS.values() for suffix in reader.suffixes}

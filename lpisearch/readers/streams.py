@@ -50,7 +50,7 @@ def stated_gzip_damage() -> Iterator[None]:
 
 def chunks(source: SourceFile) -> Iterator[bytes]:
     """Yield the bytes of a source in pieces; before an error, everything intact was yielded."""
-    packed_bytes = source.path.stat().st_size if source.gzipped else 0
+    packed_bytes = _size(source) if source.gzipped else 0
     unpacked_bytes = 0
     with stated_gzip_damage(), source.open() as stream:
         # read1, since read would drop the last whole bytes before the damage.
@@ -62,6 +62,10 @@ def chunks(source: SourceFile) -> Iterator[bytes]:
             yield chunk
 
 
+def _size(source: SourceFile) -> int:
+    return source.size if source.data is not None else source.path.stat().st_size
+
+
 def refuse_bomb(unpacked_bytes: int, packed_bytes: int) -> None:
     """Raise ReaderError for data that unpacks to far more than honest text does."""
     if unpacked_bytes > EXPANSION_FREE_BYTES + EXPANSION_RATIO * packed_bytes:
@@ -70,7 +74,7 @@ def refuse_bomb(unpacked_bytes: int, packed_bytes: int) -> None:
 
 def whole(source: SourceFile, limit: int) -> bytes:
     """Return all bytes of a source; raises ReaderError if it is empty or over the limit."""
-    if not source.gzipped and (size := source.path.stat().st_size) > limit:
+    if not source.gzipped and (size := _size(source)) > limit:
         raise ReaderError(over_limit(limit, size))
     pieces = []
     size = 0
@@ -160,6 +164,10 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._zip.NameToInfo
+
+    def names(self) -> list[str]:
+        """Return the names of the members, in their order."""
+        return [info.filename for info in self._zip.infolist()]
 
     def read(self, name: str) -> bytes:
         """Unpack one member; raises ReaderError if it is missing, damaged or too large."""

@@ -160,13 +160,15 @@ def main() -> None:
 _MODULES = {
     format_: module
     for module, formats in {
+        "archives": "tar zip",
         "delimited": "csv tsv",
         "jsonl": "json",
         "mail": "eml mbox newsgroups",
         "ooxml": "docx pptx xlsx",
         "opendocument": "odp ods odt",
-        "plaintext": "code org rst text yaml",
-        "rtf": "doc",
+        "pdf": "image",
+        "plaintext": "asciidoc code gettext info org rst text yaml",
+        "compound": "doc msg ppt xls",
         "trec": "reuters smart",
     }.items()
     for format_ in formats.split()

@@ -1,19 +1,22 @@
 """Safe XML parsing, `TextFlow`, XML files.
 
 The title of an XML file is the text of the first element called `title`, otherwise the name of the
-file. Attributes, comments and instructions are omitted.
+file. Attributes, comments and instructions are omitted. Entities that HTML names are resolved; what
+is not valid XML is read as HTML.
 """
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
+from html.entities import html5
 from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.readers.base import Reader, SourceFile, line_sections
-from lpisearch.readers.encoding import clean
+from lpisearch.readers.encoding import clean, looks_binary
 from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import NO_TEXT, Archive, whole
 
@@ -207,7 +210,12 @@ _HEADINGS = {"title", "head", "heading", "chapter-title", "article-title"}
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield the one document."""
-    root = parse_xml(whole(source, options.max_document_bytes), source.name)
+    data = whole(source, options.max_document_bytes)
+    try:
+        root = _parsed(data, source.name)
+    except ReaderError as error:
+        yield from _read_as_html(data, source, error)
+        return
     blocks = [(name.lower(), text) for name, text in _blocks(root) if text]
     if not blocks:
         raise ReaderError(NO_TEXT)
@@ -219,6 +227,45 @@ def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Proble
         media_type="application/xml",
         sections=line_sections(lines, headings),
     )
+
+
+def _parsed(data: bytes, name: str) -> ET.Element:
+    """Parse a file, with the entities that HTML names (&nbsp;) if it has any."""
+    try:
+        return parse_xml(data, name)
+    except ReaderError:
+        resolved = _ENTITY.sub(_character, data)
+        if resolved == data:
+            raise
+        return parse_xml(resolved, name)
+
+
+def _character(entity: re.Match[bytes]) -> bytes:
+    text = html5.get(f"{entity[1].decode()};", "")
+    return b"".join(b"&#%d;" % ord(one) for one in text) or entity[0]
+
+
+def _read_as_html(
+    data: bytes, source: SourceFile, error: ReaderError
+) -> Iterator[Document | Problem]:
+    """Yield what an HTML parser reads of a file that is not XML; raise the error if nothing."""
+    from lpisearch.readers.html import page_of
+
+    if _DECLARES_ENTITIES.search(data) or looks_binary(data) or not _ELEMENT.search(data):
+        raise error
+    page = page_of(data)
+    if not page.text:
+        raise error
+    yield Problem(_NOT_XML, warning=True)
+    yield Document(
+        page.title or source.stem, page.text, media_type="application/xml", sections=page.sections
+    )
+
+
+_NOT_XML = "is not valid XML; read as HTML"
+_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]{1,30});")
+_DECLARES_ENTITIES = re.compile(rb"<!ENTITY")
+_ELEMENT = re.compile(rb"<[A-Za-z][^<>]*>")
 
 
 def _blocks(root: ET.Element) -> Iterator[tuple[str, str]]:
@@ -238,5 +285,8 @@ def _holds_text(element: ET.Element) -> bool:
 
 
 READER = Reader(
-    "xml", (".xml", ".rss", ".atom", ".dbk", ".docbook", ".tei", ".nxml"), read, isolated=True
+    "xml",
+    (".xml", ".rss", ".atom", ".dbk", ".docbook", ".tei", ".nxml", ".page"),
+    read,
+    isolated=True,
 )

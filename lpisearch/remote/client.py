@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
 from urllib.parse import quote
 
-from lpisearch.errors import DocumentNotFound, NotServed, ServerRefused
+from lpisearch.errors import AnswerInvalid, DocumentNotFound, NotServed, ServerRefused
 from lpisearch.files import refuse_others, whole_file
 from lpisearch.model.answers import (
     Answer,
@@ -21,7 +20,7 @@ from lpisearch.model.answers import (
     Reason,
     TopicReport,
 )
-from lpisearch.model.codec import from_json, to_json
+from lpisearch.model.codec import to_json
 from lpisearch.model.documents import (
     Document,
     Entry,
@@ -32,7 +31,7 @@ from lpisearch.model.documents import (
     PredictedLabel,
     PredictionReport,
     Progress,
-    as_conditions,
+    Traits,
 )
 from lpisearch.model.reports import IndexPlan, IndexReport, Report
 from lpisearch.options import (
@@ -51,7 +50,7 @@ from lpisearch.options import (
     search_options,
     warn,
 )
-from lpisearch.remote.transport import Transport, error_of
+from lpisearch.remote.transport import Transport, error_of, filter_params, search_params
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
 
 _BATCH = 200
 _PAGE = 1000
-_PLAIN = ("path", "split", "since", "until", "media_type")
 _EXPORTED = b'{"id": "'
 _EVALUATIONS: dict[type, str] = {
     CategoriesOptions: "categories",
@@ -154,7 +152,7 @@ class RemoteLibrary:
         **fields: Unpack[SearchFields],
     ) -> Answer:
         """Find documents by meaning and by words, best first."""
-        params = _params(search_options(options, fields))
+        params = search_params(search_options(options, fields))
         params |= {"q": text, "like": tuple(like), "unlike": tuple(unlike)}
         return self._get(Answer, "/search", params)
 
@@ -169,19 +167,21 @@ class RemoteLibrary:
         **fields: Unpack[SearchFields],
     ) -> Answer:
         """Find documents similar to one in the library, to another document, or to a local file."""
-        params, request = _params(search_options(options, fields)), self._transport.request
+        params, request = search_params(search_options(options, fields)), self._transport.request
         if isinstance(document, Document):
             text = {"title": document.title, "text": document.text}
-            return from_json(Answer, request("POST", "/similar", params, text))
+            return self._transport.made(Answer, request("POST", "/similar", params, text))
         name = os.fspath(document)
         try:
-            return from_json(Answer, request("GET", "/similar", params | {"id": name}))
+            return self._transport.made(Answer, request("GET", "/similar", params | {"id": name}))
         except DocumentNotFound:
             if not files or not Path(name).is_file():
                 raise
         with Path(name).open("rb") as stream:
             params |= {"name": Path(name).name}
-            return from_json(Answer, request("POST", "/similar/file", params, file=stream))
+            return self._transport.made(
+                Answer, request("POST", "/similar/file", params, file=stream)
+            )
 
     def batch(
         self,
@@ -207,12 +207,13 @@ class RemoteLibrary:
         for start in range(0, len(queries), _BATCH):
             body = {"queries": queries[start : start + _BATCH], "options": options}
             answer = self._post("/batch", body)
-            for note in answer["notes"]:
+            for note in self._transport.made(list[str], answer["notes"]):
                 if note not in noted:
                     noted.add(note)
                     on_note(note)
-            for run in answer["runs"]:
-                yield run["query"], [(hit["id"], hit["score"]) for hit in run["hits"]]
+            for run in self._transport.objects(answer["runs"]):
+                hits = self._transport.objects(run["hits"])
+                yield run["query"], [(hit["id"], hit["score"]) for hit in hits]
 
     def reason(
         self,
@@ -224,7 +225,7 @@ class RemoteLibrary:
         options: SearchOptions | None = None,
     ) -> Reason:
         """Explain the score that a search gives a document, as an exact sum."""
-        params = _params(options or SearchOptions()) | {"q": text, "id": document}
+        params = search_params(options or SearchOptions()) | {"q": text, "id": document}
         params |= {"like": tuple(like), "unlike": tuple(unlike)}
         return self._get(Reason, "/reason", params)
 
@@ -233,11 +234,11 @@ class RemoteLibrary:
     ) -> list[tuple[Mark, ...]]:
         """Return where the words of a query, and near words, are in each of some texts."""
         body = {"text": text, "parts": parts, "options": to_json(options or SearchOptions())}
-        return from_json(list[tuple[Mark, ...]], self._post("/marks", body)["marks"])
+        return self._transport.made(list[tuple[Mark, ...]], self._post("/marks", body)["marks"])
 
     def facets(self, where: Filter | None = None) -> Facets:
         """Count documents by label, split, folder, format and date."""
-        return self._get(Facets, "/facets", _filter_params(where))
+        return self._get(Facets, "/facets", filter_params(where))
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
         """Return the ids of the documents of an index, and their vectors (rows of unit length)."""
@@ -247,11 +248,15 @@ class RemoteLibrary:
         rows: list[list[float]] = []
         while True:
             params = {"index": index, "limit": _PAGE, "offset": len(ids)}
-            page = self._transport.get("/vectors", params)
-            ids += page["ids"]
-            rows += page["vectors"]
-            if len(ids) >= page["total"] or not page["ids"]:
-                return ids, np.array(rows, np.float32)
+            page = self._object("GET", "/vectors", params)
+            ids += self._transport.made(list[str], page["ids"])
+            rows += self._transport.made(list[Any], page["vectors"])
+            if len(ids) >= self._transport.made(int, page["total"]) or not page["ids"]:
+                break
+        try:
+            return ids, np.array(rows, np.float32)
+        except (ValueError, TypeError) as error:
+            raise AnswerInvalid(self.url, "its vectors differ in length") from error
 
     # Labels and topics that an index has learned.
 
@@ -262,11 +267,13 @@ class RemoteLibrary:
     def _classify(self, what: str | Path, options: ClassifyOptions) -> Classification:
         params = to_json(options)
         if not isinstance(what, Path):
-            return from_json(Classification, self._post("/classify", params | {"text": what}))
+            return self._transport.made(
+                Classification, self._post("/classify", params | {"text": what})
+            )
         with what.open("rb") as stream:
             params |= {"name": what.name}
             answer = self._transport.request("POST", "/classify/file", params, file=stream)
-        return replace(from_json(Classification, answer), input=str(what))
+        return replace(self._transport.made(Classification, answer), input=str(what))
 
     def classify_each(
         self, arguments: Sequence[str], options: ClassifyOptions
@@ -320,8 +327,8 @@ class RemoteLibrary:
 
     def __iter__(self) -> Iterator[Document]:
         """Iterate over all documents in the order of ingest."""
-        for line in self._transport.lines("/export", _filter_params(None)):
-            yield from_json(Document, json.loads(line))
+        for line in self._transport.lines("/export", filter_params(None)):
+            yield self._transport.made(Document, self._transport.parsed(line))
 
     def entries(
         self, wanted: Filter | None = None, *, path: str = "", sort: str = "added"
@@ -339,20 +346,20 @@ class RemoteLibrary:
         sort: str = "added",
     ) -> tuple[list[Entry], int]:
         """Return a page of the listing, and the number of all documents that match."""
-        params = _filter_params(wanted) | {"sort": sort}
+        params = filter_params(wanted) | {"sort": sort}
         entries: list[Entry] = []
         while True:
             size = _PAGE if limit < 0 else min(limit - len(entries), _PAGE)
             params |= {"limit": size, "offset": offset + len(entries)}
-            page = self._transport.get("/documents", params)
-            entries += from_json(list[Entry], page["documents"])
+            page = self._object("GET", "/documents", params)
+            entries += self._transport.made(list[Entry], page["documents"])
             if len(page["documents"]) < size or len(entries) == limit:
-                return entries, page["total"]
+                return entries, self._transport.made(int, page["total"])
 
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
         """Complete the name of a "label", an "index" or a "document"."""
         params = {"kind": kind, "beginning": beginning, "most": most}
-        return self._transport.get("/names", params)  # type: ignore[no-any-return]
+        return self._get(list[str], "/names", params)
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path."""
@@ -368,11 +375,15 @@ class RemoteLibrary:
         """Add and remove labels of documents, named by id or path, or filtered."""
         body = {"documents": documents, "where": to_json(where)}
         body |= {"add": as_labels(add), "remove": as_labels(remove)}
-        return from_json(LabelReport, self._post("/labels", body))
+        return self._transport.made(LabelReport, self._post("/labels", body))
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
         """Return the predicted labels of a document, most probable first."""
         return self._get(tuple[PredictedLabel, ...], _inside("/predicted", name))
+
+    def traits(self, name: str) -> Traits:
+        """Return what the program found out about a document: its language and its kind."""
+        return self._get(Traits, _inside("/traits", name))
 
     def predict_labels(
         self,
@@ -394,13 +405,28 @@ class RemoteLibrary:
     def forget_predicted(self, *documents: str, where: Filter | None = None) -> int:
         """Remove predicted labels, of all documents if none are named; return of how many."""
         body = {"documents": documents, "where": to_json(where)}
-        return int(self._post("/predicted/forget", body)["documents"])
+        return self._transport.made(int, self._post("/predicted/forget", body)["documents"])
 
-    def delete(self, *names: str) -> int:
-        """Remove documents by id or path, all or none; return how many."""
-        if not names:
+    def delete(
+        self,
+        *names: str,
+        where: Filter | None = None,
+        path: str = "",
+        on_note: Callable[[str], None] = warn,
+    ) -> int:
+        """Remove documents by id or path, or by a filter, all or none; return how many.
+
+        `path` is a folder or a glob. `on_note` is called with a text about labels given by hand
+        that are removed with their documents; by default it is a `UserWarning`.
+        """
+        where = replace(where or Filter(), path=path or (where or Filter()).path)
+        if not names and where == Filter():
             return 0
-        return int(self._transport.request("DELETE", "/documents", {"id": names})["removed"])
+        query = {"id": names, **filter_params(where)}
+        answer = self._object("DELETE", "/documents", query)
+        for note in self._transport.made(list[str], answer["notes"]):
+            on_note(note)
+        return self._transport.made(int, answer["removed"])
 
     def export(
         self,
@@ -411,7 +437,7 @@ class RemoteLibrary:
         on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
         """Write documents as JSON Lines to a local file or a stream; return how many."""
-        lines = _counted(self._transport.lines("/export", _filter_params(wanted)), on_stage)
+        lines = _counted(self._transport.lines("/export", filter_params(wanted)), on_stage)
         if not isinstance(target, Path):
             return sum(1 for line in lines if target.write(f"{line}\n"))
         if not force:
@@ -455,7 +481,7 @@ class RemoteLibrary:
     def plan(self, options: IndexOptions | None = None) -> IndexPlan:
         """Estimate the time and memory that building an index takes."""
         body = {"options": to_json(options or IndexOptions())}
-        return from_json(IndexPlan, self._post("/plan", body))
+        return self._transport.made(IndexPlan, self._post("/plan", body))
 
     def index(
         self,
@@ -500,7 +526,7 @@ class RemoteLibrary:
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, and how the library is served."""
-        return self._transport.get("/status")  # type: ignore[no-any-return]
+        return self._get(dict[str, Any], "/status")
 
     def state(self) -> str:
         """Return a token of the library's state: while it is the same, so are all answers."""
@@ -519,17 +545,22 @@ class RemoteLibrary:
         """Check for damage; repairs are not served."""
         if repair:
             raise NotServed("examine(repair=True)")
-        return from_json(list[Finding], self._transport.get("/doctor")["findings"])
+        return self._transport.made(list[Finding], self._object("GET", "/doctor")["findings"])
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of the server, the newest first."""
-        return self._transport.get("/jobs")["jobs"]  # type: ignore[no-any-return]
+        return self._transport.objects(self._object("GET", "/jobs")["jobs"])
 
     def _get(self, kind: type[T], path: str, params: dict[str, Any] | None = None) -> T:
-        return from_json(kind, self._transport.get(path, params))
+        return self._transport.made(kind, self._transport.get(path, params))
 
-    def _post(self, path: str, body: dict[str, Any]) -> Any:
-        return self._transport.request("POST", path, body=body)
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._object("POST", path, body=body)
+
+    def _object(
+        self, method: str, path: str, params: dict[str, Any] | None = None, **what: Any
+    ) -> dict[str, Any]:
+        return self._transport.objects([self._transport.request(method, path, params, **what)])[0]
 
     def _job(self, record: type[T], kind: str, body: dict[str, Any], on_progress: OnProgress) -> T:
         """Start a job and follow it to its end; return its result, or raise its error."""
@@ -538,32 +569,17 @@ class RemoteLibrary:
         for line in self._transport.lines(f"/jobs/{job}/events"):
             if not line.startswith(_DATA):
                 continue
-            progress = json.loads(line.removeprefix(_DATA))["progress"]
+            event = self._transport.parsed(line.removeprefix(_DATA))
+            progress = self._transport.objects([event])[0]["progress"]
             if progress and progress != seen:
-                seen = progress
+                (seen,) = self._transport.objects([progress])
                 on_progress(seen)
-        ended = self._transport.get(f"/jobs/{job}")
+        ended = self._object("GET", f"/jobs/{job}")
         if ended["state"] == _FAILED:
-            raise error_of(ended["problem"])
+            raise error_of(self._transport.objects([ended["problem"]])[0])
         if ended["state"] != _DONE:
             raise ServerRefused(_CONFLICT, f"The job did not finish ({ended['state']}).")
-        return from_json(record, ended["result"])
-
-
-def _filter_params(where: Filter | None) -> dict[str, Any]:
-    """Return a filter as parameters."""
-    where = where or Filter()
-    params: dict[str, Any] = {
-        "label": where.labels,
-        "predicted": where.predicted,
-        "where": tuple(as_conditions(Filter(metadata=where.metadata))),
-    }
-    return params | {name: getattr(where, name) for name in _PLAIN}
-
-
-def _params(options: SearchOptions) -> dict[str, Any]:
-    plain = {name: getattr(options, name) for name in SearchOptions.__slots__ if name != "where"}
-    return plain | _filter_params(options.where)
+        return self._transport.made(record, ended["result"])
 
 
 def _inside(path: str, name: str) -> str:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
 from lpisearch.options import RELEVANCE, SearchOptions
+from lpisearch.search.compounds import compound_bonus
+from lpisearch.search.demotion import demoted_numbers, halved
 from lpisearch.search.notes import (
     CHANGED,
     about_queries,
@@ -27,18 +27,18 @@ from lpisearch.search.ranking import (
     alphabet_ranks,
     best,
     by_words,
-    is_near,
     rounded,
+    score,
     shown_among,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.model.answers import Run
-    from lpisearch.numeric.packed_rows import PackedRows
     from lpisearch.search.engine import Engine
     from lpisearch.search.session import Session
     from lpisearch.search.snapshot import Snapshot
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE = 512
-_EQUAL = 0.999  # stricter than for hits, whose words are compared too
 
 
 def answer_batch(
@@ -60,7 +59,8 @@ def answer_batch(
     """Answer queries, given as (id, text); yield (query id, [(document id, score), …]).
 
     The answers are those of a search, up to the rounding of a matrix product, but quotes and minus
-    signs in the queries have no meaning. `engine` replaces that of the library's index.
+    signs in the queries have no meaning, and twins are not collapsed. `engine` replaces that of the
+    library's index.
     """
     if options.sort != RELEVANCE:
         raise BadOption("sort", "batch results are always sorted by score")
@@ -111,9 +111,32 @@ class _Batch:
             for (name, _), query in zip(texts, queries, strict=True):
                 yield name, self._by_words(query)
             return
+        if self._encoder_helps(engine):
+            for (name, _), query in zip(texts, queries, strict=True):
+                total = score(query, self._snapshot, options).total
+                yield name, self._ranked(engine, query, total)
+            return
         totals = engine.batch(queries, options.by, options.semantic_weight)
         for (name, _), query, total in zip(texts, queries, totals, strict=True):
-            yield name, self._ranked(engine, query, total)
+            yield name, self._ranked(engine, query, self._finished(engine, query, total))
+
+    def _finished(
+        self, engine: Engine, query: Query, total: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return scores with the bonus of compounds, those of demoted documents halved."""
+        rows = engine.index.document_rows
+        bonus = compound_bonus(total, rows, query, self._snapshot, self._options.by)
+        total = total if bonus is None else total + bonus
+        demoted = demoted_numbers(rows, query, self._snapshot)
+        return halved(total, demoted.values()) if demoted else total
+
+    def _encoder_helps(self, engine: Engine) -> bool:
+        """Tell whether the user's encoder counts; note why it does not if the index has one."""
+        if self._options.by != "hybrid" or self._options.no_encoder or engine.encoded is None:
+            return False
+        encoder, note = self._snapshot.encoder()
+        self._note(note)
+        return encoder is not None
 
     def _query(self, name: str, text: str) -> Query:
         query = parse_prose(text, self._snapshot)
@@ -127,13 +150,9 @@ class _Batch:
         options = self._options
         if not query.is_known(options.by):
             return []
-        evidence = total > 0 if options.by == "lexical" else None
-        candidates = shown_among(evidence, allowed_rows(query, engine.index.document_rows))
-        needed = options.offset + options.k
-        count = len(total) if options.collapse else needed
-        chosen = best(total, count, self._ranks.__getitem__, candidates)
-        if options.collapse:
-            chosen = _unlike(chosen, engine.index.packed_vectors, needed)
+        rows, evidence = engine.index.document_rows, total > 0 if options.by == "lexical" else None
+        candidates = shown_among(evidence, allowed_rows(query, rows))
+        chosen = best(total, options.offset + options.k, self._ranks.__getitem__, candidates)
         return self._named([self._names[number] for number in chosen.tolist()], total[chosen])
 
     def _by_words(self, query: Query) -> list[tuple[str, float]]:
@@ -159,14 +178,3 @@ def _changed(transaction: ReadTransaction, engine: Engine) -> frozenset[int]:
         for at, key in enumerate(engine.index.document_rows.tolist())
         if now.get(key) != indexed[at * size : at * size + size]
     )
-
-
-def _unlike(numbers: NDArray[np.int64], vectors: PackedRows, needed: int) -> NDArray[np.int64]:
-    """Return the first documents that differ from all before them."""
-    chosen: list[int] = []
-    for number in numbers.tolist():
-        if len(chosen) == needed:
-            break
-        if not is_near(vectors.at(number), vectors.at(chosen), _EQUAL):
-            chosen.append(number)
-    return np.array(chosen, np.int64)

@@ -72,7 +72,7 @@ class TextClassifier:
 
     def text(self, text: str) -> Classification:
         """Classify one text."""
-        return self._classify([(text, self._tokeniser.tokens(text))])[0]
+        return self._classify([(text, self._tokeniser.of_text(text).tokens(text))])[0]
 
     def document(self, name: str, document: Document) -> Classification:
         """Classify a document that is not in the library."""

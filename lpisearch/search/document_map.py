@@ -17,7 +17,7 @@ import numpy as np
 from lpisearch.errors import BadOption
 from lpisearch.model.answers import NO_LABEL, NO_TOPIC, DocumentMap
 from lpisearch.model.documents import Filter
-from lpisearch.search.topics import Clusters, cluster_index, report_topics
+from lpisearch.search.topics import Clusters, cluster_index, furniture, report_topics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def map_documents(
     if projection not in PROJECTIONS:
         raise BadOption("projection", f"unknown map layout “{projection}”", PROJECTIONS)
     index = session.index(options.index)
-    clustering = cluster_index(index, options)
+    clustering = cluster_index(index, options, furniture(session, index))
     report = report_topics(session, index, clustering, options)
     rows = index.document_rows.tolist()
     with session.store.reading() as snapshot:

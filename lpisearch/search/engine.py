@@ -1,22 +1,23 @@
 """Engine: scores of documents and of the passages of long ones.
 
-A long document is found by the best of its passages, each scored as a short document would be among
-whole documents. So one page that answers a question is found in a book of any length, and a book
-counts no more than its best page, but for a tenth of its own score. If no passage has a word of the
-query but the whole document has (in a table of contents, or at the foot of a page), the whole
-stands for itself.
+A long document has the mean of two scores: of the best of its passages, scored as a short document
+would be among whole documents, and of all its words. So one page that answers a question is found
+in a book of any length, and so is a manual page that answers it in several places. If no passage
+has a word of the query but the whole document has (in a table of contents, or at the foot of a
+page), the whole stands for itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from lpisearch.index.encoded_units import EncodedUnits
 from lpisearch.index.fusion import (
     Calibration,
     above_all,
@@ -24,19 +25,31 @@ from lpisearch.index.fusion import (
     standard_of,
     vector_certainty,
 )
-from lpisearch.index.postings import NO_TERM, Bm25, DocumentTerms, WeightedWords
+from lpisearch.index.postings import (
+    NO_TERM,
+    Bm25,
+    DocumentTerms,
+    Postings,
+    WeightedWords,
+    inverse_frequency,
+)
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
 from lpisearch.numeric.threads import map_chunks
-from lpisearch.search.hybrid import Hybrid
+from lpisearch.search.hybrid import Hybrid, agreement
 from lpisearch.search.query import Query
+from lpisearch.search.word_scores import WordScores, score_words
+from lpisearch.text.spans import LONG_DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from lpisearch.index.encoded_units import Leg
+    from lpisearch.index.field_words import Fields
     from lpisearch.index.fusion import Standard
+    from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
 
     Span = tuple[int, int]
@@ -72,9 +85,15 @@ class Scores:
         The numbers (positions in `rows`) of the documents that may be found; None for all.
     hashes, vectors
         The content and the vector of each document in the index; None without an index.
+    compounds
+        What compounds of the query add to the score of each document; None if it has none.
+    demoted
+        The numbers of the documents that count half, by the reason.
     units, passages
         The unit of the engine that stands for each document, and the score of each passage, below
         all others if there is no evidence for it; None without passages.
+    encoder, notes
+        What the user's encoder adds to `total`; what the user should know.
     """
 
     by: str
@@ -89,6 +108,10 @@ class Scores:
     vectors: PackedRows | None = None
     units: Numbers | None = None
     passages: Floats | None = None
+    compounds: Floats | None = None
+    demoted: Mapping[str, Numbers] = field(default_factory=dict)
+    encoder: Leg | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,7 +122,7 @@ class UnitScores:
     """
 
     total: Floats
-    bm25: Floats | None
+    words: WordScores | None
     cosines: Floats | None
     evidence: NDArray[np.bool_]
     hybrid: Hybrid | None = None
@@ -115,13 +138,22 @@ class Engine:
         self.calibration = Calibration.of_manifest(index.manifest.calibration)
         self.units = Units.of_index(index, None if whole else index.passages)
 
-    def look_up(self, tokens: Iterable[str] | Mapping[str, float]) -> Query:
+    @cached_property
+    def encoded(self) -> EncodedUnits | None:
+        """The passages that the user's encoder has encoded; None if there are none."""
+        return EncodedUnits.of_index(self.index)
+
+    def look_up(
+        self, tokens: Iterable[str] | Mapping[str, float], without: Collection[str] = ()
+    ) -> Query:
         """Find the terms of a query, and its vector as those of documents were made.
 
-        Tokens may be counted already, and count in parts.
+        Tokens may be counted already, and count in parts. No document has those in `without` now.
         """
         counted = Counter(tokens)
-        numbers = {token: self.postings.find(token) for token in counted}
+        numbers = {
+            token: -1 if token in without else self.postings.find(token) for token in counted
+        }
         known = {numbers[token]: count for token, count in counted.items() if numbers[token] >= 0}
         words = np.array(sorted(known), np.int64)
         counts = np.array([known[number] for number in words.tolist()], np.float32)
@@ -152,6 +184,11 @@ class Engine:
             self.postings.n_documents,
         )
 
+    def is_in_field(self, word: str) -> bool:
+        """Tell whether a word is in a title, a heading or a path."""
+        fields = self.units.fields
+        return fields is not None and fields.postings.find(word) >= 0
+
     def rarity(self, query: Query) -> dict[str, float]:
         """Return the idf of each term of a query."""
         names = map(self.postings.term, query.words.tolist())
@@ -164,31 +201,32 @@ class Engine:
     def unit_scores(self, query: Query, by: str, weight: float | None = None) -> UnitScores:
         """Score all documents as wholes, and after them all passages."""
         units = self.units
-        bm25 = units.bm25(query)
+        words = score_words(query, units)
         if by == "lexical":
-            return UnitScores(bm25, bm25, None, bm25 > 0)
+            return UnitScores(words.total, words, None, words.total > 0)
         cosines = units.cosines(query.vector)
         standard = standard_of(cosines, units.documents)
-        evidence = _evidence(bm25, cosines, standard, units.documents)
+        evidence = _evidence(words.total, cosines, standard, units.documents)
         if by == "semantic":
             return UnitScores(cosines, None, cosines, evidence)
-        hybrid = self._hybrid(query, bm25, weight, units)
+        hybrid = self._hybrid(query, words, cosines, weight, units)
         fused = moved = hybrid.fused(cosines, standard)
         if query.feedback:
             moved = hybrid.moved(fused, self.index.moments)
             fused = hybrid.with_feedback(moved)
-        return UnitScores(fused, bm25, cosines, evidence, hybrid, moved)
+        return UnitScores(fused, words, cosines, evidence, hybrid, moved)
 
     def of_documents(self, scores: UnitScores, query: Query, by: str) -> Scores:
         """Turn scores of units into those of documents: long ones have their best passage's."""
         units, index = self.units, self.index
-        total, bm25, cosines = scores.total, scores.bm25, scores.cosines
+        total, cosines = scores.total, scores.cosines
+        bm25 = None if scores.words is None else scores.words.bm25
         evidence, best, passages = scores.evidence, None, None
         if units.passages is not None:
             best = units.best(total, bm25)
             n = units.documents
             passages = np.where(evidence[n:], total[n:], np.float32(-np.inf))
-            total = units.of_documents(total, best, fused=by == "hybrid")
+            total = units.of_documents(total, best, whole_share(by))
             bm25 = None if bm25 is None else units.chosen(bm25, best)
             cosines = None if cosines is None else units.chosen(cosines, best)
             evidence = units.chosen(evidence, best)
@@ -235,7 +273,9 @@ class Engine:
             if by == "hybrid":
                 scored = self._fused(some, units, weight)
             elif by == "lexical":
-                scored = ((bm25, bm25) for bm25 in map(units.bm25, some))
+                scored = (
+                    (words.total, words.bm25) for words in map(score_words, some, repeat(units))
+                )
             else:
                 vectors = np.stack([query.vector for query in some])
                 scored = ((cosines, None) for cosines in units.cosines(vectors))
@@ -244,45 +284,66 @@ class Engine:
                     yield total
                 else:
                     best = units.best(total, bm25)
-                    yield units.of_documents(total, best, fused=by == "hybrid")
+                    yield units.of_documents(total, best, whole_share(by))
 
     def _fused(
         self, queries: Sequence[Query], units: Units, weight: float | None
     ) -> Iterator[tuple[Floats, Floats | None]]:
         """Yield the hybrid score and the BM25 of each unit, for each query."""
         cosines = units.cosines(np.stack([query.vector for query in queries]))
-        hybrids = [self._hybrid(query, units.bm25(query), weight, units) for query in queries]
+        hybrids = [
+            self._hybrid(query, score_words(query, units), own, weight, units)
+            for query, own in zip(queries, cosines, strict=True)
+        ]
         moved = [
-            hybrid.moved_vector(hybrid.fused(own))
+            hybrid.moved_vector(hybrid.fused(own)) if hybrid.query.feedback else hybrid.query.vector
             for hybrid, own in zip(hybrids, cosines, strict=True)
         ]
         again = units.cosines(np.stack(moved))
         for hybrid, own in zip(hybrids, again, strict=True):
-            yield hybrid.with_feedback(hybrid.fused(own)), hybrid.bm25
+            fused = hybrid.fused(own)
+            yield hybrid.with_feedback(fused) if hybrid.query.feedback else fused, hybrid.words.bm25
 
-    def _hybrid(self, query: Query, bm25: Floats, weight: float | None, units: Units) -> Hybrid:
+    def _hybrid(
+        self,
+        query: Query,
+        words: WordScores,
+        cosines: Floats,
+        weight: float | None,
+        units: Units,
+    ) -> Hybrid:
         if weight is None:
             weight = self.calibration.weight(query.length)
-        standard = standard_of(bm25, units.documents)
-        return Hybrid(query, bm25, standard, np.float32(weight * query.known), units)
+        share = query.known * agreement(query, words.bm25, cosines, units)
+        return Hybrid(query, words, np.float32(weight * share), np.float32(share), units)
 
 
 def _evidence(
-    bm25: Floats, cosines: Floats, standard: Standard, documents: int
+    words: Floats, cosines: Floats, standard: Standard, documents: int
 ) -> NDArray[np.bool_]:
     """Tell which units have a word of the query, or a cosine that stands out."""
     evidence = np.empty(len(cosines), np.bool_)
 
     def compare(part: slice) -> None:
         special = above_all(cosines[part], standard, documents)
-        evidence[part] = (bm25[part] > 0) | special
+        evidence[part] = (words[part] > 0) | special
 
     map_chunks(len(evidence), compare)
     return evidence
 
 
-WHOLE_SHARE = 0.1
+WHOLE_SHARE = 0.5
+# A document of no more passages moves a query as a whole, too: it is about one thing.
+_OF_ONE_THING = 10
 _WORTH_SHOWING = 0.5  # of the score of the best passage
+
+
+def whole_share(by: str) -> float:
+    """Return the share of the whole in the score of a long document; the rest is its passage's.
+
+    The cosine stays that of one vector.
+    """
+    return 0.0 if by == "semantic" else WHOLE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,20 +358,31 @@ class Units:
     vectors: tuple[PackedRows, ...]
     terms: tuple[DocumentTerms, ...]
     words: tuple[Bm25, ...]
+    fields: Fields | None = None
+    sequences: tuple[Sequences, ...] = ()
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, passages: Passages | None) -> Self:
         """Take the documents of an index, and passages of theirs."""
-        own = Bm25(index.postings)
+        own = Bm25(index.postings, general=index.general_idf)
         n = len(index.document_rows)
+        fields, sequences = index.fields, index.sequences
+        of_documents = () if sequences is None else (sequences,)
         if passages is None:
-            return cls(None, n, (index.packed_vectors,), (index.document_terms,), (own,))
+            vectors = (index.packed_vectors,)
+            return cls(None, n, vectors, (index.document_terms,), (own,), fields, of_documents)
+        of_passages = () if passages.sequences is None else (passages.sequences,)
         return cls(
             passages,
             n,
             (index.packed_vectors, PackedRows(passages.vectors)),
             (index.document_terms, passages.terms),
-            (own, Bm25(passages.postings, among=index.postings)),
+            (
+                replace(own, long_from=LONG_DOCUMENT),
+                replace(own, postings=passages.postings, among=index.postings),
+            ),
+            fields,
+            of_documents + of_passages if of_passages else (),
         )
 
     def weighed(self) -> Units:
@@ -320,6 +392,54 @@ class Units:
     def idf(self, words: Numbers) -> Floats:
         """Return the idf of words among the documents."""
         return self.words[0].idf(words)
+
+    def idf_of(self, names: Sequence[str], numbers: Numbers) -> Floats:
+        """Return the idf of words by name and number; below 0, one is in no text."""
+        idf = inverse_frequency(np.zeros(len(names), np.int64), self.documents)
+        general = self.words[0].general
+        if general is not None:
+            idf += general.of_terms(names)
+        idf[numbers >= 0] = self.idf(numbers[numbers >= 0])
+        return idf
+
+    @property
+    def postings(self) -> Postings:
+        """The postings of the documents."""
+        return self.words[0].postings
+
+    @cached_property
+    def owners(self) -> Numbers:
+        """The document of each passage."""
+        if self.passages is None:
+            return np.empty(0, np.int64)
+        return self.passages.owners.astype(np.int64)
+
+    def documents_with(self, words: Numbers, documents: Numbers) -> NDArray[np.bool_]:
+        """Tell for each word (rows) which of some documents have it."""
+        found = np.zeros((len(words), len(documents)), np.bool_)
+        places, starts = self.postings.posting_places, self.postings.posting_starts
+        for own, word in zip(found, words.tolist(), strict=True):
+            holders = places[starts[word] : starts[word + 1]]
+            at = np.searchsorted(holders, documents)
+            inside = at < len(holders)
+            own[inside] = holders[at[inside]] == documents[inside]
+        return found
+
+    def half_at(self, units: Numbers) -> Floats:
+        """Return the counts at which a word has half its full weight in some units."""
+        half = np.empty(len(units), np.float32)
+        for part, own, numbers in self._parts(units):
+            half[own] = self.words[part].half_saturation[numbers]
+        return half
+
+    def terms_in_order(self, units: Numbers) -> tuple[NDArray[np.int32], Numbers]:
+        """Return the terms of some units in order, and the position among them of each one's."""
+        found = [
+            (np.flatnonzero(own), self.sequences[part].of_units(numbers))
+            for part, own, numbers in self._parts(units)
+        ]
+        terms = np.concatenate([terms for _, (terms, _) in found])
+        return terms, np.concatenate([at[owners] for at, (_, owners) in found])
 
     def bm25(self, query: WeightedWords) -> Floats:
         """Return the BM25 of each unit; 0 if it has no word of the query."""
@@ -368,10 +488,11 @@ class Units:
 
     @cached_property
     def long(self) -> Numbers:
-        """The long documents, which do not move a query: their passages do."""
+        """The documents of many passages, which do not move a query: their passages do."""
         if self.passages is None:
             return np.empty(0, np.int64)
-        return np.unique(self.passages.owners).astype(np.int64)
+        owners, sizes = np.unique(self.passages.owners, return_counts=True)
+        return owners[sizes > _OF_ONE_THING].astype(np.int64)
 
     @property
     def movers(self) -> int:
@@ -413,16 +534,15 @@ class Units:
         spans = self.passages.spans[part][shown].tolist()
         return [(start, end) for start, end in spans]
 
-    def of_documents(self, scores: Floats, best: Numbers, *, fused: bool) -> Floats:
+    def of_documents(self, scores: Floats, best: Numbers, whole: float) -> Floats:
         """Return the scores of documents, given the unit that stands for each.
 
-        The whole adds a little to the hybrid score of a long document: of two whose best pages are
-        alike, the one that is about the topic comes first.
+        `whole` is the share of the whole in the score of a long document.
         """
         totals = self.chosen(scores, best)
-        if fused:
+        if whole:
             late = np.flatnonzero(best >= self.documents)
-            totals[late] += np.float32(WHOLE_SHARE) * scores[late]
+            totals[late] += np.float32(whole) * (scores[late] - totals[late])
         return totals
 
     def chosen(self, values: NDArray[Any], best: Numbers) -> NDArray[Any]:

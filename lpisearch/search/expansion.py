@@ -6,8 +6,10 @@ All terms of a group count as one word that occurs in as many documents as they 
 - In the subspace each has its share of those documents, so that the group weighs as one word.
 
 A word that some document has as typed counts whole and its other spellings half; if none has it,
-they count whole. Terms are stems, so a suggestion is the form nearest to what was typed among those
-that a few documents with the nearest stems contain.
+they count whole. So it is with spellings without accents, and with those of the other English.
+
+A suggestion is a whole word as documents write it, from the table of the index. Without one, it is
+the form nearest to what was typed among those that a few documents with the nearest stems contain.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,10 +25,17 @@ import numpy as np
 from lpisearch.model.answers import Suggestion
 from lpisearch.storage.filters import Prefix
 from lpisearch.text.characters import fold
-from lpisearch.text.spelling import Words, allowed_edits, edit_distances, merit
+from lpisearch.text.spelling import (
+    Words,
+    allowed_edits,
+    edit_distances,
+    english_variants,
+    merit,
+)
+from lpisearch.text.weighting import general_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from lpisearch.search.engine import Engine
     from lpisearch.search.parser import ParsedQuery
@@ -43,6 +53,10 @@ class WordSource(Protocol):
     """The words of an index, or of a library without one."""
 
     @property
+    def tokeniser(self) -> Tokeniser:
+        """The tokeniser of its documents."""
+
+    @property
     def is_cheap(self) -> bool:
         """Whether other spellings of known words, too, cost next to nothing to find."""
 
@@ -51,6 +65,9 @@ class WordSource(Protocol):
 
     def words(self, typed: str) -> Words:
         """Return all terms, or at least those that a word may be another spelling of."""
+
+    def written(self) -> Words | None:
+        """Return the words as documents write them; None without a table of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +131,41 @@ class Expansion:
                 counts[term] += group.share * documents / together  # type: ignore[assignment]
         return counts
 
-    def weights(self, n_documents: int) -> Mapping[str, float]:
-        """Return how much each term counts for BM25 in a library of n documents."""
+    def weights(
+        self, n_documents: int, general: Mapping[str, float] | None = None
+    ) -> Mapping[str, float]:
+        """Return how much each term counts for BM25 in a library of n documents.
+
+        `general` is what is added to the idf of each; a group has that of its commonest term.
+        """
         weights: Counter[str] = Counter(self.tokens)
+        added = general or {}
         for group in self.groups:
             together = min(sum(documents for _, documents in group.terms), n_documents)
+            least = min((added.get(term, 0.0) for term, _ in group.terms), default=0.0)
             for term, documents in group.terms:
-                part = group.share * _idf(together, n_documents) / _idf(documents, n_documents)
+                own = _idf(documents, n_documents) + added.get(term, 0.0)
+                part = group.share * (_idf(together, n_documents) + least) / own
                 weights[term] += part  # type: ignore[assignment]
         return weights
 
     def look_up(self, engine: Engine) -> Query:
         """Return the terms as a query to an index."""
         counts = self.counts()
-        query = replace(engine.look_up(counts), counts=counts)
+        query = replace(
+            engine.look_up(counts, without=self.unknown),
+            counts=counts,
+            ordered=self.tokens,
+            sequence=np.array([engine.postings.find(token) for token in self.tokens], np.int64),
+            is_named=any(map(engine.is_in_field, self.tokens)),
+        )
         if not self.groups:
             return query
-        weights = self.weights(engine.postings.n_documents)
-        terms = map(engine.postings.term, query.words.tolist())
+        terms = [engine.postings.term(word) for word in query.words.tolist()]
+        general = engine.index.general_idf
+        rare = [] if general is None else general.of(query.words).tolist()
+        added = dict(zip(terms, rare, strict=False))
+        weights = self.weights(engine.postings.n_documents, added)
         return replace(query, weights=np.array([weights[term] for term in terms], np.float32))
 
 
@@ -142,15 +176,16 @@ def expand(parsed: ParsedQuery, source: WordSource) -> Expansion:
     replaced: set[str] = set()
     demanded = {token for phrase in parsed.read_for for token in phrase.tokens}
     for token, times in Counter(parsed.tokens).items():
-        known = source.has(token)
-        if known and not source.is_cheap and token not in demanded:
-            continue
-        words = source.words(token)
-        spellings = words.spelled_like(token, parsed.typed.get(token, ""))
-        if spellings:
+        known, typed = source.has(token), parsed.typed.get(token, "")
+        spellings = english_spellings(token, typed, source)
+        spellings |= {term for term in parsed.variants.get(token, ()) if source.has(term)}
+        if not known or source.is_cheap or token in demanded:
+            spellings |= {*source.words(token).spelled_like(token, typed)}
+        every = [(term, source.words(term).documents(term)) for term in sorted(spellings)]
+        terms = [one for one in every if one[1]]  # without words that are in a title or path alone
+        if terms:
             share = times * (OTHER_SPELLING if known else 1)
-            terms = tuple((term, words.documents(term)) for term in spellings)
-            groups.append(Group(terms, share))
+            groups.append(Group(tuple(terms), share))
             replaced.update(() if known else {token})
         elif not known:
             unknown.append(token)
@@ -161,6 +196,15 @@ def expand(parsed: ParsedQuery, source: WordSource) -> Expansion:
         notes += [note] if note else []
     tokens = tuple(token for token in parsed.tokens if token not in replaced)
     return Expansion(tokens, tuple(groups), tuple(unknown), tuple(notes))
+
+
+def english_spellings(token: str, typed: str, source: WordSource) -> set[str]:
+    """Return the terms of a word in the other spelling of English."""
+    tokeniser = source.tokeniser.of_language("english")
+    if tokeniser.settings.language != "english":
+        return set()
+    stems = map(tokeniser.tokens, english_variants(typed.casefold()))
+    return {stem[0] for stem in stems if len(stem) == 1 and source.has(stem[0])} - {token}
 
 
 def _prefix(prefix: str, source: WordSource) -> tuple[Group | None, str]:
@@ -188,22 +232,36 @@ _ACCENTED = (("\u00c0", "\u0250"), ("\u1e00", "\u1f00"))
 
 
 class IndexWords:
-    """All words of an index."""
+    """All words of an index; `is_live` tells whether a document with a term is still there."""
 
     is_cheap = True
 
-    def __init__(self, engine: Engine, tokeniser: Tokeniser) -> None:
-        self._postings = postings = engine.postings
-        frequencies = postings.frequencies()
-        self._words = Words(postings.lexicon, postings.lexicon_starts, frequencies, tokeniser)
+    def __init__(
+        self,
+        engine: Engine,
+        tokeniser: Tokeniser,
+        is_live: Callable[[str], bool] = lambda _token: True,
+    ) -> None:
+        self._index, self.tokeniser, self._is_live = engine.index, tokeniser, is_live
+        self._is_in_field = engine.is_in_field
+        index = engine.index
+        self._words = Words(index.lexicon, index.term_frequencies, tokeniser, index.plain_spellings)
 
     def has(self, token: str) -> bool:
         """Tell whether any document has a term."""
-        return self._postings.find(token) >= 0
+        is_in_text = self._index.postings.find(token) >= 0 and self._is_live(token)
+        return is_in_text or self._is_in_field(token)
 
     def words(self, _typed: str) -> Words:
         """Return all terms."""
         return self._words
+
+    def written(self) -> Words | None:
+        """Return the words as documents write them; None in an earlier index."""
+        lines = self._index.written_words
+        if lines is None:
+            return None
+        return Words(lines, self._index.written_documents, self.tokeniser)
 
 
 class LibraryWords:
@@ -212,7 +270,7 @@ class LibraryWords:
     is_cheap = False
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        self._snapshot, self.tokeniser = snapshot, snapshot.tokeniser
         self._words: dict[str, Words] = {}
 
     def has(self, token: str) -> bool:
@@ -231,16 +289,15 @@ class LibraryWords:
             self._words[initial] = Words.of_terms(terms, self._snapshot.tokeniser)
         return self._words[initial]
 
+    def written(self) -> None:
+        """Return nothing: a library has no table of its words."""
+
 
 MOST_WORDS = 5
 """The most words of a query for which suggestions are looked up."""
 _TERMS = 5
 _DOCUMENTS = 4
 _CHARACTERS = 4_000
-# A stem that differs by no more may be meant, though documents have another form of it: a form
-# that was not seen counts against it.
-_OTHER_FORM = 1.6
-_UNSEEN = 0.5
 _SUGGESTIONS = 3
 
 
@@ -254,29 +311,55 @@ def suggest(
     )
 
 
+def is_listed(word: str, snapshot: Snapshot) -> bool:
+    """Tell whether a word is one of the common ones of its language, so hardly misspelt."""
+    for tokeniser in _tokenisers(snapshot):
+        listed = general_words(tokeniser.settings.of_language().language)
+        if listed is not None and all(token in listed for token in tokeniser.tokens(word)):
+            return True
+    return False
+
+
+def _tokenisers(snapshot: Snapshot) -> list[Tokeniser]:
+    """Return the tokenisers of the languages of the documents."""
+    return [snapshot.index_tokeniser.of_language(name) for name in snapshot.languages or ("",)]
+
+
 def _nearest(snapshot: Snapshot, source: WordSource, typed: str) -> tuple[str, ...]:
     word = fold(typed)
-    words = source.words(word)
+    edits = min(allowed_edits(word), 1 if is_listed(word, snapshot) else 2)
+    table = source.written()
+    if table is None:
+        return _nearest_read(snapshot, source.words(word), word, edits)
+    near = table.nearest_written(word, _TERMS * _SUGGESTIONS, edits)
+    stems = [tokeniser.tokens for tokeniser in _tokenisers(snapshot)]
+    # The documents that had a word may be gone.
+    live = (form for form in near if any(all(map(source.has, own(form))) for own in stems))
+    return tuple(islice(live, _SUGGESTIONS))
+
+
+def _nearest_read(snapshot: Snapshot, words: Words, word: str, most: int) -> tuple[str, ...]:
+    """Return the nearest words as they are written, from documents with the nearest stems."""
     merits: dict[str, float] = {}
-    for term, cost in words.nearest(word, _TERMS):
+    for term, _ in words.nearest(word, _TERMS):
         keys = snapshot.transaction.lexical.some_with(term, _DOCUMENTS)
-        if not keys:
-            continue  # the documents that had it are gone
         form, edits = _surface_form(snapshot, keys, term, word)
-        if edits <= allowed_edits(word) or cost <= _OTHER_FORM:
-            least = min(edits, cost + _UNSEEN)
-            merits.setdefault(form, merit(word, form, least, words.documents(term)))
+        if edits <= most:
+            merits.setdefault(form, merit(word, form, edits, words.documents(term)))
     return tuple(sorted(merits, key=lambda form: (-merits[form], form))[:_SUGGESTIONS])
 
 
 def _surface_form(snapshot: Snapshot, keys: Sequence[int], term: str, word: str) -> tuple[str, int]:
     """Return the form of a term in some documents that is nearest to a word, and its edits."""
     forms: Counter[str] = Counter()
-    for _, title, text in snapshot.transaction.documents.texts(keys, _CHARACTERS):
-        whole = f"{title}\n{text}"
-        for start, end, _ in snapshot.tokeniser.spans(whole, {term}):
+    for details in snapshot.transaction.documents.details(keys, _CHARACTERS).values():
+        whole = f"{details.title}\n{details.text}"
+        tokeniser = snapshot.tokeniser.of_language(details.language)
+        for start, end, _ in tokeniser.spans(whole, {term}):
             forms[whole[start:end].casefold()] += 1
-    written = [form for form, _ in forms.most_common()] or [term]
+    written = [form for form, _ in forms.most_common()]
+    if not written:  # the documents that had it are gone, or have it further on
+        return "", len(word)
     edits = edit_distances(word, written)
     best = min(range(len(written)), key=edits.__getitem__)  # the most common of equals
     return written[best], edits[best]

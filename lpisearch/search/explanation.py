@@ -9,23 +9,24 @@ query's terms s and the document's terms t,
 and by dimensions j it is the sum of q(j) d(j) / (|q| |d|). Nothing is approximated. Counts of terms
 are enough, so a document added later, or one in no library, is explained the same way.
 
-The formula of a score is that of fusion.py. A long document has the score of its best passage, and
-a tenth of its own: the last leg.
+The formula of a score is that of fusion.py. A long document has half of the score of its best
+passage, and half of its own: the last leg.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpisearch.errors import DocumentNotFound, SubspaceError
-from lpisearch.index.fusion import FEEDBACK_WEIGHT
+from lpisearch.index.fusion import FEEDBACK_WEIGHT, Standard
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
-from lpisearch.search.engine import WHOLE_SHARE, Engine, UnitScores
+from lpisearch.search.engine import Engine, Scores, UnitScores, whole_share
 from lpisearch.search.passages import Passages, written_forms
-from lpisearch.search.ranking import by_index, by_words
+from lpisearch.search.ranking import by_index, by_words, finished
 from lpisearch.text.tokeniser import MOST_CHARACTERS, surface_forms
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.index.encoded_units import Leg as EncoderLeg
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
@@ -94,15 +96,20 @@ class HitExplainer:
         self._snapshot, self._passages = snapshot, passages
         self._index = snapshot.require_engine().index
         check_linear(self._index)
+        rarity = snapshot.require_engine().rarity(query)
+        self._weights = tuple(sorted(rarity.items(), key=lambda pair: (-pair[1], pair[0])))
         self._query = self._index.vocabulary.count(query.counts)
-        self._query_forms = surface_forms(query.text, snapshot.tokeniser)
+        tokeniser = snapshot.tokeniser.of_language(query.language)
+        self._query_forms = surface_forms(query.text, tokeniser)
         self._other_forms: dict[str, str] = {}
 
     def explain(self, number: int, details: Details, *, others: bool = True) -> Explanation:
         """Explain the cosine of a hit; `others` words terms that neither side contains, too."""
         tokens, text = self._passages.explained(number, details)
-        forms = surface_forms(text, self._snapshot.tokeniser)
+        tokeniser = self._snapshot.tokeniser.of_language(details.language)
+        forms = surface_forms(text, tokeniser)
         why = explain(self._index, self._query, self._index.vocabulary.count(tokens))
+        why = replace(why, weights=self._weights)
         if others:
             named = {term for topic in why.topics for term in topic.terms}
             self._look_up(named.difference(self._query_forms, forms))
@@ -196,33 +203,51 @@ def _strongest_pairs(
 
 def legs_of(engine: Engine, query: Query, units: UnitScores, number: int) -> tuple[Leg, ...]:
     """Break the score of a document down, from the scores of all units."""
-    by = "lexical" if units.cosines is None else "semantic" if units.bm25 is None else "hybrid"
-    scores, hybrid = engine.of_documents(units, query, by), units.hybrid
-    if hybrid is None or units.moved is None or scores.bm25 is None or scores.cosines is None:
-        value = float(scores.total[number])
-        return (Leg("words" if scores.cosines is None else "place", value, value, 1.0, value),)
-    unit = number if scores.units is None else int(scores.units[number])
-    words_of = hybrid.words
-    meaning_of, feedback_of = units.moved - words_of, units.total - units.moved
-    words, meaning = float(words_of[unit]), float(meaning_of[unit])
-    feedback, weight = float(feedback_of[unit]), float(hybrid.weight)
-    share = FEEDBACK_WEIGHT * query.known
-    legs = [
-        Leg("words", float(scores.bm25[number]), words, 1.0, words),
-        Leg(
-            "place",
-            float(scores.cosines[number]),
-            meaning / weight if weight else 0.0,
-            weight,
-            meaning,
-        ),
+    by = "lexical" if units.cosines is None else "semantic" if units.words is None else "hybrid"
+    best = engine.units.best(units.total, None if units.words is None else units.words.bm25)
+    unit = int(best[number])
+    legs = _legs_of_unit(query, units, unit)
+    share = whole_share(by) if unit >= engine.units.documents else 0.0
+    if not share:
+        return tuple(legs)
+    whole = float(units.total[number])
+    parts = [
+        replace(leg, weight=leg.weight * (1 - share), share=leg.share * (1 - share)) for leg in legs
     ]
+    return (*parts, Leg("whole", None, whole, share, whole * share))
+
+
+def _legs_of_unit(query: Query, units: UnitScores, unit: int) -> list[Leg]:
+    """Break the score of a document or passage down."""
+    hybrid, words = units.hybrid, units.words
+    if words is None:
+        value = float(units.total[unit])
+        return [Leg("place", value, value, 1.0, value)]
+    one = Standard(np.float32(0), np.float32(1)) if hybrid is None else words.standard
+    legs = [_leg("words", float(one.of(words.bm25[unit])), value=float(words.bm25[unit]))]
+    legs += [
+        _leg(name, float(values[unit] * one.inverse))
+        for name, values in words.parts.items()
+        if values[unit]
+    ]
+    if hybrid is None or units.moved is None or units.cosines is None:
+        return legs
+    meaning = float(units.moved[unit] - words.standard.of(words.total[unit]))
+    legs.append(_leg("place", meaning, float(hybrid.weight), float(units.cosines[unit])))
     if query.feedback:
-        legs.append(Leg("feedback", None, feedback / share if share else 0.0, share, feedback))
-    if unit >= engine.units.documents:
-        whole = float(words_of[number] + meaning_of[number] + feedback_of[number])
-        legs.append(Leg("whole", None, whole, WHOLE_SHARE, WHOLE_SHARE * whole))
-    return tuple(legs)
+        feedback = float(units.total[unit] - units.moved[unit])
+        legs.append(_leg("feedback", feedback, FEEDBACK_WEIGHT * float(hybrid.share)))
+    return legs
+
+
+def encoder_leg(leg: EncoderLeg, number: int) -> Leg:
+    """Return what the user's encoder adds to the score of a document: its words are not known."""
+    cosine, points = float(leg.cosines[number]), float(leg.points[number])
+    return Leg("encoder", cosine, points, leg.weight, leg.weight * points)
+
+
+def _leg(name: str, share: float, weight: float = 1.0, value: float | None = None) -> Leg:
+    return Leg(name, value, share / weight if weight else 0.0, weight, share)
 
 
 def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOptions) -> Reason:
@@ -235,17 +260,37 @@ def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOp
         scores = by_words(query, snapshot)
         at = np.flatnonzero(scores.rows == row)
         value = float(scores.total[at[0]]) if len(at) else 0.0
-        return Reason(identity, "lexical", value, (Leg("words", value, value, 1.0, value),))
+        words = float(scores.bm25[at[0]]) if len(at) and scores.bm25 is not None else 0.0
+        legs = _with_bonus((Leg("words", words, words, 1.0, words),), scores, at)
+        return Reason(identity, "lexical", value, legs)
     rows = engine.index.document_rows
     number = int(np.searchsorted(rows, row))
     if number == len(rows) or rows[number] != row:
         raise DocumentNotFound(name)
     units = engine.unit_scores(query, options.by, options.semantic_weight)
-    scores = by_index(units, query, engine, options.by)
+    scores = finished(by_index(units, query, engine, options.by), query, snapshot, options)
     explanation = None
     if engine.index.is_linear:
         details = documents.details([row], MOST_CHARACTERS)[row]
         explainer = HitExplainer(snapshot, query, Passages(snapshot, query, scores, {}))
         explanation = explainer.explain(number, details, others=False)
-    value, legs = float(scores.total[number]), legs_of(engine, query, units, number)
-    return Reason(identity, options.by, value, legs, explanation)
+    legs = _with_bonus(legs_of(engine, query, units, number), scores, np.array([number]))
+    return Reason(identity, options.by, float(scores.total[number]), legs, explanation)
+
+
+def _with_bonus(
+    legs: tuple[Leg, ...], scores: Scores, number: NDArray[np.integer]
+) -> tuple[Leg, ...]:
+    """Add what compounds brought to a document, if it has a number, and what demotion took."""
+    if not len(number):
+        return legs
+    if scores.compounds is not None:
+        bonus = float(scores.compounds[number[0]])
+        legs = (*legs, Leg("compounds", None, bonus, 1.0, bonus))
+    if scores.encoder is not None:
+        legs = (*legs, encoder_leg(scores.encoder, int(number[0])))
+    for reason, numbers in list(scores.demoted.items()):
+        if number[0] in numbers:
+            less = float(scores.total[number[0]]) - sum(leg.share for leg in legs)
+            return (*legs, Leg(reason, None, less, 1.0, less))
+    return legs

@@ -1,4 +1,4 @@
-"""Facets: documents counted by label, split, folder, format and date.
+"""Facets: documents counted by label, split, folder, format, date and language.
 
 Values become numbers once for each state of the library; a count of any set of documents is then a
 few sums over arrays.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 100
 """The number of values of a facet that are returned: the most frequent."""
 _DAY = len("2024-05-31")
-_TRAITS = 5
+_TRAITS = 6
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,12 +66,13 @@ class FacetColumns:
     formats: _Coded
     folder_paths: _Coded
     dates: _Coded
+    languages: _Coded
 
     @classmethod
     def of(cls, transaction: ReadTransaction) -> FacetColumns:
         """Read the facets of all documents."""
         traits = transaction.documents.traits()
-        numbers, splits, dates, paths, formats = (
+        numbers, splits, dates, paths, formats, languages = (
             list(map(itemgetter(at), traits)) for at in range(_TRAITS)
         )
         keys = np.array(numbers, np.int64)
@@ -88,6 +89,7 @@ class FacetColumns:
             _Coded.of(formats, every),
             _Coded.of(paths, every),
             _Coded.of([date[:_DAY] for date in dates], every),
+            _Coded.of(languages, every),
         )
 
     def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
@@ -105,6 +107,7 @@ class FacetColumns:
             dates=dates,
             period=period,
             undated=total - sum(days.values()),
+            languages=_top(self.languages.counts(chosen)),
         )
 
     def _chosen(self, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:

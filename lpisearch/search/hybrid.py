@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lpisearch.search.engine import Units
     from lpisearch.search.query import Query
+    from lpisearch.search.word_scores import WordScores
 
     Floats = NDArray[np.float32]
 
@@ -27,33 +28,58 @@ COMPARED_AGAIN = 20_000
 SHARE_AGAIN = 0.05
 
 
+# The map is trusted less where its first documents have less than this share of what those of the
+# words have of the query.
+_AGREEING = 0.6
+_FIRST = 10
+
+
+def agreement(query: Query, bm25: Floats, cosines: Floats, units: Units) -> float:
+    """Return how far the map agrees with the words on what a query is about, from 0 to 1.
+
+    A map that has seen a word once or twice may take it for another subject. Then the documents
+    that are nearest to the query have its common words alone: the share of the query's idf that
+    they contain is small, compared with that of the best documents by words.
+    """
+    n = units.documents
+    count = min(_FIRST, n)
+    if not query.ordered or not len(query.words) or not count:
+        return 1.0
+    first = np.concatenate([largest(cosines[:n], count), largest(bm25[:n], count)])
+    by_meaning, by_words = (
+        (units.documents_with(query.words, first).T @ units.idf(query.words))
+        .reshape(2, count)
+        .mean(axis=1)
+        .tolist()
+    )
+    return float(min(1.0, by_meaning / (_AGREEING * by_words)) ** 2) if by_words > 0 else 1.0
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Hybrid:
     """The hybrid scores of one query.
 
     Attributes
     ----------
-    bm25, standard
-        The BM25 of each unit, and how it is standardised.
+    words
+        What the words are worth in each unit.
     weight
         Of the subspace for this query.
+    share
+        How far its part beside the words is trusted: how much of the query the map knows, by how
+        far it agrees with the words.
     """
 
     query: Query
-    bm25: Floats
-    standard: Standard
+    words: WordScores
     weight: np.float32
+    share: np.float32
     units: Units
-
-    @property
-    def words(self) -> Floats:
-        """What the words add to each score."""
-        return self.standard.of(self.bm25)
 
     def fused(self, cosines: Floats, standard: Standard | None = None) -> Floats:
         """Add the cosines to the words."""
         spread = standard or standard_of(cosines, self.units.documents)
-        scores = np.empty_like(self.bm25)
+        scores = np.empty_like(self.words.total)
 
         def fuse(part: slice) -> None:
             scores[part] = self._fused(part, cosines[part], spread)
@@ -90,12 +116,14 @@ class Hybrid:
         first = self._first(fused)
         words = FeedbackWords.of_first(fused[first], *self.units.telling_words(first), self.units)
         bm25 = self.units.bm25(words)
-        standard, share = standard_of(bm25, self.units.documents), np.float32(self.query.known)
+        standard = standard_of(bm25, self.units.documents)
         scores = np.empty_like(fused)
 
         def add(part: slice) -> None:
             feedback = bounded(standard.of(bm25[part]), fusion.FEEDBACK_BOUND)
-            scores[part] = fused[part] + share * (np.float32(fusion.FEEDBACK_WEIGHT) * feedback)
+            scores[part] = fused[part] + self.share * (
+                np.float32(fusion.FEEDBACK_WEIGHT) * feedback
+            )
 
         map_chunks(len(scores), add)
         return scores
@@ -104,7 +132,7 @@ class Hybrid:
         self, some: slice | NDArray[np.int64], cosines: Floats, standard: Standard
     ) -> Floats:
         meaning = self.units.certainty[some] * bounded(standard.of(cosines), fusion.SUBSPACE_BOUND)
-        return self.standard.of(self.bm25[some]) + self.weight * meaning
+        return self.words.standard.of(self.words.total[some]) + self.weight * meaning
 
     def _first(self, fused: Floats) -> NDArray[np.int64]:
         return first_units(fused, first_count(self.units.movers), self.units.long)

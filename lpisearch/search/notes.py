@@ -59,12 +59,21 @@ def out_of_date(snapshot: Snapshot) -> str:
     return Message(text, rebuild_command(spec))
 
 
+def about_correction(query: Query) -> str:
+    """Say that a correction was searched for, and how to search for what was typed, or ""."""
+    if not query.misspelt:
+        return ""
+    shown = f"Showing results for “{query.text}”; to search instead for “{query.misspelt}”, use "
+    return Message(shown, Option("literal"))
+
+
 def about_words(query: Query, snapshot: Snapshot, by: str) -> str:
     """Name the words that find nothing, or ""."""
     if not query.tokens and not query.unknown:
-        return "" if query.phrases else "The query has no words to search for"
-    if query.unknown:
-        return about_unknown(query.unknown)
+        return "" if query.phrases or query.occurrences else "The query has no words to search for"
+    unknown = [one for one in query.unknown if not query.misspelt or one.word in query.text]
+    if unknown:
+        return about_unknown(unknown)
     if by == "semantic" and snapshot.engine is not None and not query.has_vector:
         return Message(
             "These words are too rare to search by meaning; try ", Option("by", "lexical")

@@ -15,7 +15,12 @@
 6. One side of OR must occur, in any form: bread OR "rye loaf". In parentheses with an OR, all
    between two ORs belongs together: (rye bread OR leaven). A minus before them excludes what they
    match. Nested parentheses have no meaning.
-7. Everything else is plain text: AND, NEAR( and the like have no meaning.
+7. ext:pdf, dir:letters, date:2024 (date:2024-03..2025) and label:invoice name documents by the
+   ending of their file, a folder around it, their date, their label; dir:"old letters" has a space.
+   They do not rank. Several of one kind are alternatives; a minus, OR and parentheses apply.
+   "ext:pdf" in quotation marks is a phrase.
+8. Everything else is plain text: AND, NEAR( and the like have no meaning. In it, words joined
+   without a space are compounds (compounds.py).
 """
 
 from __future__ import annotations
@@ -24,10 +29,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lpisearch.search.compounds import MOST_COMPOUNDS, Compound, compounds_of
 from lpisearch.text.characters import has_words, normalise, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lpisearch.text.tokeniser import Tokeniser
 
@@ -37,7 +43,8 @@ class Phrase:
     """What must or must not occur: tokens one after the other, and the text as written.
 
     `tokens` is empty if all words are stop words, `written` if the tokens are enough; `prefix`
-    replaces both. `typed` is for messages.
+    replaces both. `typed` is for messages; `variants` has the tokens in other languages. A `kind`
+    such as "ext" has a `value` alone.
     """
 
     tokens: tuple[str, ...]
@@ -45,6 +52,9 @@ class Phrase:
     in_title: bool = False
     prefix: str = ""
     typed: str = field(default="", compare=False)
+    variants: tuple[tuple[str, ...], ...] = ()
+    kind: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,8 @@ class ParsedQuery:
 
     `tokens` rank: all words but the excluded ones, in order. Each of `phrases` must occur and none
     of `excluded` may (a word is a phrase of one token); prefixes are in their normal form. `typed`
-    has how each token was first typed, for messages.
+    has how each token was first typed, for messages. Of `compounds` none must occur. `variants` has
+    the same words as tokens of other languages, where they differ.
     """
 
     tokens: tuple[str, ...]
@@ -72,6 +83,8 @@ class ParsedQuery:
     excluded_prefixes: tuple[str, ...] = ()
     any_of: tuple[AnyOf, ...] = ()
     typed: dict[str, str] = field(default_factory=dict, compare=False)
+    compounds: tuple[Compound, ...] = ()
+    variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def read_for(self) -> Iterator[Phrase]:
@@ -82,8 +95,8 @@ class ParsedQuery:
                 yield from alternative
 
 
-def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
-    """Parse a query; any text is one.
+def parse_query(text: str, tokeniser: Tokeniser, others: Sequence[Tokeniser] = ()) -> ParsedQuery:
+    """Parse a query; any text is one. `others` are for documents in other languages.
 
     Examples
     --------
@@ -94,7 +107,7 @@ def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
     >>> [phrase.written for phrase in parsed.phrases], [one.tokens for one in parsed.excluded]
     (['neural nets'], [('deep',)])
     """
-    pieces = _Pieces(tokeniser)
+    pieces = _Pieces(tokeniser, others)
     end = 0
     for match in _DEMAND.finditer(text):
         pieces.plain(text[end : match.start()])
@@ -109,9 +122,9 @@ def parse_query(text: str, tokeniser: Tokeniser) -> ParsedQuery:
     return pieces.parsed()
 
 
-def parse_plain(text: str, tokeniser: Tokeniser) -> ParsedQuery:
+def parse_plain(text: str, tokeniser: Tokeniser, others: Sequence[Tokeniser] = ()) -> ParsedQuery:
     """Parse a text in which no character has a meaning."""
-    pieces = _Pieces(tokeniser)
+    pieces = _Pieces(tokeniser, others)
     pieces.plain(text)
     return pieces.parsed()
 
@@ -119,8 +132,9 @@ def parse_plain(text: str, tokeniser: Tokeniser) -> ParsedQuery:
 class _Pieces:
     """The parts of a query so far."""
 
-    def __init__(self, tokeniser: Tokeniser) -> None:
-        self._tokeniser = tokeniser
+    def __init__(self, tokeniser: Tokeniser, others: Sequence[Tokeniser]) -> None:
+        self._tokeniser, self._others = tokeniser, others
+        self._variants: dict[str, tuple[str, ...]] = {}
         self._tokens: list[str] = []
         self._phrases: list[Phrase] = []
         self._excluded: list[Phrase] = []
@@ -128,15 +142,20 @@ class _Pieces:
         self._excluded_prefixes: list[str] = []
         self._any_of: list[AnyOf] = []
         self._typed: dict[str, str] = {}
+        self._compounds: list[Compound] = []
 
     def plain(self, text: str) -> None:
         """Add words that rank."""
         if len(text) > _LONGEST_TYPED:  # it was not typed
             self._tokens += self._tokeniser.tokens(text)
             return
+        self._compounds += compounds_of(text, self._tokeniser, self._others)
         for start, end, token in self._tokeniser.spans(text):
             self._tokens.append(token)
             self._typed.setdefault(token, text[start:end])
+            if self._others and token not in self._variants:
+                others = {term for other in self._others for term in other.tokens(text[start:end])}
+                self._variants[token] = tuple(sorted(others - {token}))
 
     def prefix(self, text: str) -> None:
         """Add a prefix with its star."""
@@ -173,6 +192,9 @@ class _Pieces:
 
     def _phrase(self, text: str) -> Phrase | None:
         """Return the phrase of a word, a prefix or a quoted text; None if it is empty."""
+        if (named := _FIELD.match(text)) is not None:
+            value = text[named.end() :].rstrip("~").strip('"“”„«»')
+            return Phrase((), kind=named[1].lower(), value=value, typed=text) if value else None
         in_title = _TITLE.match(text) is not None
         text = _untitled(text)
         if _PREFIX.fullmatch(text):
@@ -183,11 +205,15 @@ class _Pieces:
         if not tokens and not quoted and in_title:
             written = text  # a stop word, which matters in a title
         written = written if written and has_words(written) else ""
-        phrase = Phrase(tokens, written, in_title, typed=text)
+        variants = dict.fromkeys(tuple(other.tokens(text)) for other in self._others)
+        others = tuple(own for own in variants if own and own != tokens)
+        phrase = Phrase(tokens, written, in_title, typed=text, variants=others)
         return phrase if phrase.tokens or phrase.written else None
 
     def _rank(self, text: str) -> None:
         """Add the words of a demand to those that rank."""
+        if _FIELD.match(text):
+            return
         text = _untitled(text)
         if _PREFIX.fullmatch(text):
             self.prefix(text)
@@ -195,15 +221,25 @@ class _Pieces:
             self.plain(text)
 
     def parsed(self) -> ParsedQuery:
-        """Return the parsed query."""
+        """Return the parsed query; fields of one kind are alternatives."""
+        phrases = [phrase for phrase in self._phrases if not phrase.kind]
+        for kind in dict.fromkeys(phrase.kind for phrase in self._phrases if phrase.kind):
+            same = [phrase for phrase in self._phrases if phrase.kind == kind]
+            if len(same) == 1:
+                phrases += same
+            else:
+                typed = " ".join(phrase.typed for phrase in same)
+                self._any_of.append(AnyOf(tuple((phrase,) for phrase in same), typed=typed))
         return ParsedQuery(
             tuple(self._tokens),
-            tuple(dict.fromkeys(self._phrases)),
+            tuple(dict.fromkeys(phrases)),
             tuple(dict.fromkeys(self._excluded)),
             tuple(dict.fromkeys(self._prefixes)),
             tuple(dict.fromkeys(self._excluded_prefixes)),
             tuple(self._any_of),
             self._typed,
+            tuple(dict.fromkeys(self._compounds))[:MOST_COMPOUNDS],
+            self._variants,
         )
 
 
@@ -217,7 +253,9 @@ _STARRED = r"(?<![^\W_])[^\W_]{2,}+\*(?![\w*])"
 _PREFIX = re.compile(_STARRED)
 _TITLE = re.compile("title:", re.IGNORECASE)
 _WORD = r'[^\W_][^\s"“”„«»()]*+'
-_ATOM = rf"(?:(?i:title:)(?:{_QUOTED}|{_WORD})|{_QUOTED}|{_WORD})"
+_FIELD = re.compile("(ext|dir|date|label):", re.IGNORECASE)
+_FIELD_ATOM = rf'(?i:(?:ext|dir|date|label):)(?:{_QUOTED}|[^\s"“”„«»()]++)'
+_ATOM = rf"(?:{_FIELD_ATOM}|(?i:title:)(?:{_QUOTED}|{_WORD})|{_QUOTED}|{_WORD})"
 _ALTERNATIVE = rf"(?:{_ATOM}|\([^()]*+\))"
 _ANY = (
     rf"(?<!\S)(?:{_ALTERNATIVE}(?:\s++OR\s++{_ALTERNATIVE})++"
@@ -225,6 +263,7 @@ _ANY = (
 )
 _DEMAND = re.compile(
     rf"(?P<any>{_ANY})"
+    rf"|(?P<field>(?<![^\s(]){_FIELD_ATOM})"
     rf'|(?P<excluded>(?<!\S)-(?:{_ATOM}|[^\W_][^\s"“”„«»]*+))'
     rf"|(?P<title>(?<![^\s(])(?i:title:)(?:{_QUOTED}|{_WORD}))"
     rf"|(?P<phrase>{_QUOTED})|(?P<prefix>{_STARRED})"

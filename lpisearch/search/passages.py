@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.model.answers import Mark, Passage
-from lpisearch.search.snippets import CUT, placed_snippet, semantic_weights, snippet
+from lpisearch.search.snippets import CUT, Sought, placed_snippet, semantic_weights, snippet
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
 from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, surface_forms
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details, Section
+    from lpisearch.search.compounds import Compound
     from lpisearch.search.engine import Scores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.store import ReadTransaction
+    from lpisearch.text.characters import WrittenPhrase
 
     Span = tuple[int, int]
 
@@ -51,12 +54,12 @@ class Passages:
         sections = self.sections.get(row, ())
         spans = self._spans(number, row) or self._beyond(row, details)
         if not spans:
-            whole = self._passage(details.text, details.title, has_word=has_word)
+            whole = self._passage(details.text, details, has_word=has_word)
             return (_within(whole, details.text, sections),)
         parts = self.snapshot.transaction.documents.parts([(row, *span) for span in spans])
         passages: list[Passage] = []
         for (start, _), part in zip(spans, parts, strict=True):
-            passage = self._passage(part, details.title, has_word=False)
+            passage = self._passage(part, details, has_word=False)
             # Pages of a manual say the same about many things: once is enough.
             if all(_letters(passage) != _letters(other) for other in passages):
                 passages.append(_within(passage, part, sections, start))
@@ -71,19 +74,20 @@ class Passages:
             return tokens, f"{details.title}\n{details.text}"
         (part,) = self.snapshot.transaction.documents.parts([(row, *span[0])])
         text = f"{details.title}\n{part}"
-        return self.snapshot.index_tokeniser.tokens(text), text
+        tokeniser = self.snapshot.index_tokeniser.of_language(details.language)
+        return tokeniser.tokens(text), text
 
     def _best(self, number: int, most: int) -> list[Span]:
         engine = self.snapshot.engine
         return [] if engine is None else engine.best_passages(self.scores, number, most)
 
     def _spans(self, number: int, row: int) -> list[Span]:
-        """Return the passages to show of a long document, first of all one with a quoted phrase."""
+        """Return the passages to show of a long document, first of all one with a phrase."""
         spans = self._best(number, MOST)
-        if not spans or not self.query.phrases:
+        if not spans or not self._sought:
             return spans
         ((_, _, text),) = self.snapshot.transaction.documents.texts([row])
-        quoted = next(filter(None, (phrase.find(text) for phrase in self.query.phrases)), None)
+        quoted = next(filter(None, (phrase.find(text) for phrase in self._sought)), None)
         if quoted is None:
             return spans
         start, end = quoted
@@ -96,7 +100,8 @@ class Passages:
         if len(details.text) < MOST_CHARACTERS:
             return []
         ((_, _, text),) = self.snapshot.transaction.documents.texts([row])
-        joined, weights = self.snapshot.tokeniser.joined, self._words
+        joined = self.snapshot.tokeniser.of_language(details.language).joined
+        weights = self._words
         best, most = [], 0.0
         for span in cut_passages(text, self.sections.get(row, ()), joined):
             weight = sum(weights[token] for token in weights.keys() & span.tokens.split())
@@ -104,8 +109,9 @@ class Passages:
                 best, most = [(span.start, span.end)], weight
         return best
 
-    def _passage(self, text: str, title: str, *, has_word: bool) -> Passage:
-        tokeniser, engine = self.snapshot.tokeniser, self.snapshot.engine
+    def _passage(self, text: str, details: Details, *, has_word: bool) -> Passage:
+        title, engine = details.title, self.snapshot.engine
+        tokeniser = self.snapshot.tokeniser.of_language(details.language)
         weights, most = self._words, None
         if not has_word and engine is not None:
             tokens = tokeniser.tokens(text)
@@ -114,8 +120,14 @@ class Passages:
                 if not index.is_linear:
                     return placed_snippet(index, vector, text, tokeniser, title=title)
                 weights, most = semantic_weights(index, vector, tokens), _MARKED
-        phrases = self.query.phrases
-        return snippet(text, tokeniser, weights, title=title, most_marked=most, phrases=phrases)
+        sought = Sought(self._sought, self.query.compounds)
+        return snippet(text, tokeniser, weights, title=title, most_marked=most, sought=sought)
+
+    @cached_property
+    def _sought(self) -> tuple[WrittenPhrase | Compound, ...]:
+        """The phrases to show: quoted ones, then identifiers."""
+        identifiers = (one for one in self.query.compounds if one.is_identifier)
+        return (*self.query.phrases, *identifiers)
 
     @cached_property
     def _words(self) -> Mapping[str, float]:
@@ -164,14 +176,15 @@ def marks(query: Query, snapshot: Snapshot, text: str) -> tuple[Mark, ...]:
     Near words are those that add most to the cosine of the query and the text, by the linear map. A
     method without one marks only the words of the query.
     """
-    own = frozenset(query.tokens)
+    own, tokeniser = frozenset(query.tokens), snapshot.tokeniser.of_text(text)
     near = _near(query, snapshot, text, own)
     quoted = (Mark(*span) for phrase in query.phrases if (span := phrase.find(text)))
+    compounds = (Mark(*span) for compound in query.compounds for span in compound.spans(text))
     words = (
         Mark(start, end, near.get(token, 0.0))
-        for start, end, token in snapshot.tokeniser.spans(text, own | near.keys())
+        for start, end, token in tokeniser.spans(text, own | near.keys())
     )
-    return tuple(_joined(sorted([*quoted, *words])))
+    return tuple(_joined(sorted([*quoted, *compounds, *words])))
 
 
 def _near(query: Query, snapshot: Snapshot, text: str, own: frozenset[str]) -> Mapping[str, float]:
@@ -180,7 +193,8 @@ def _near(query: Query, snapshot: Snapshot, text: str, own: frozenset[str]) -> M
         return {}
     if tokeniser is not snapshot.index_tokeniser:
         return {}
-    shares = semantic_weights(engine.index, query.vector, tokeniser.tokens(text))
+    tokens = tokeniser.of_text(text).tokens(text)
+    shares = semantic_weights(engine.index, query.vector, tokens)
     others = {token: share for token, share in shares.items() if token not in own}
     best = sorted(others, key=lambda token: (-others[token], token))[:MOST_NEAR]
     least = _LEAST * max(others.values(), default=0.0)
@@ -227,6 +241,11 @@ def written_forms(
         numbers |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())
     rows = index.document_rows[list(numbers)].tolist()
     read = transaction.documents.details(rows, _READ_CHARACTERS).values()
-    text = "\n".join(f"{details.title}\n{details.text}" for details in read)
-    settings = TokeniserSettings.from_dict(index.manifest.tokeniser)
-    return surface_forms(text, Tokeniser(settings))
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    for details in read:
+        texts[details.language].append(f"{details.title}\n{details.text}")
+    tokeniser = Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
+    forms: dict[str, str] = {}
+    for language, own in texts.items():
+        forms = surface_forms("\n".join(own), tokeniser.of_language(language)) | forms
+    return forms

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from lpisearch.model.answers import Answer, Hit
 from lpisearch.options import RELEVANCE, SearchOptions
-from lpisearch.search.explanation import HitExplainer
-from lpisearch.search.notes import CHANGED, about_words, out_of_date, why_no_index, why_none
+from lpisearch.search.explanation import HitExplainer, encoder_leg
+from lpisearch.search.notes import (
+    CHANGED,
+    about_correction,
+    about_words,
+    out_of_date,
+    why_no_index,
+    why_none,
+)
 from lpisearch.search.passages import Passages
-from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
+from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
 from lpisearch.text.characters import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,14 +43,15 @@ SORTED = 100
 hits have little to do with the query, and the newest document with any of its words is not what
 the user looks for."""
 _MORE = 10
-_COMMON_WORDS = 0.6  # of two documents that are nearly the same
+_GROUPED = 1000
+_FEWEST_WORDS = 5
 _AT_ONCE = 100
 _READ_AT_ONCE = 50  # the most documents whose texts are read while they are chosen
 _TEXT = 200_000  # characters that are compared, and searched for a passage
 
 _KEYS: dict[str, Callable[[Details], str]] = {
-    "date": lambda details: details.date,
-    "oldest": lambda details: details.date,
+    "date": lambda details: details.date or details.file_date,
+    "oldest": lambda details: details.date or details.file_date,
     "title": lambda details: fold(details.title),
     "path": lambda details: details.path,
 }
@@ -52,26 +60,47 @@ _KEYS: dict[str, Callable[[Details], str]] = {
 def present(scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions) -> Answer:
     """Return the best documents with their passages, and what the user should know."""
     chosen, changed = select_sorted(scores, snapshot, options)
-    hits = _hits(chosen, scores, query, snapshot, options)
+    twins = _Twins.of(scores, snapshot) if options.collapse else None
+    hits = _hits(chosen, scores, query, snapshot, options, twins=twins)
     notes = (
+        about_correction(query),
         *query.notes,
+        *scores.notes,
         why_no_index(snapshot),
         about_words(query, snapshot, scores.by),
         out_of_date(snapshot),
+        _about_dates(hits, options),
         CHANGED if changed else "",
         "" if hits else why_none(snapshot.transaction, options.where),
     )
-    facets = snapshot.facets(_findable(scores, options)) if options.facets else None
-    return Answer(hits, scores.by, tuple(filter(None, notes)), query.unknown, facets)
+    findable = _findable(scores, options) if options.facets else None
+    facets = None if findable is None else snapshot.facets(scores.rows[findable])
+    return Answer(
+        hits,
+        scores.by,
+        tuple(filter(None, notes)),
+        query.unknown,
+        facets,
+        corrected=query.text if query.misspelt else "",
+        hidden=0 if findable is None or twins is None else twins.hidden(findable),
+    )
+
+
+def _about_dates(hits: Sequence[Hit], options: SearchOptions) -> str:
+    """State whose date counts for documents without one, where dates count."""
+    by_date = options.sort in {"date", "oldest"} or options.where.since or options.where.until
+    number = sum(bool(hit.file_date) for hit in hits)
+    if not number or not by_date:
+        return ""
+    return f"Without a date of their own: {number:,}; the time of the file counts"
 
 
 def _findable(scores: Scores, options: SearchOptions) -> NDArray[np.int64]:
-    """Return the keys of all documents that may be found, also those that `collapse` hides."""
-    some = slice(None) if scores.candidates is None else scores.candidates
-    keys = scores.rows[some]
+    """Return the numbers of all documents that may be found, also those that `collapse` hides."""
+    numbers = np.arange(len(scores.rows)) if scores.candidates is None else scores.candidates
     if options.min_score is not None:
-        keys = keys[rounded(scores.total[some]) >= options.min_score]
-    return keys
+        numbers = numbers[rounded(scores.total[numbers]) >= options.min_score]
+    return numbers
 
 
 def select_sorted(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
@@ -95,7 +124,7 @@ def in_order(ranked: list[T], key: Callable[[T], str], sort: str) -> list[T]:
 
 
 def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
-    """Choose the best documents that are unchanged, and with `collapse` not too similar.
+    """Choose the best documents that are unchanged, and with `collapse` one of several twins.
 
     Returns
     -------
@@ -114,26 +143,36 @@ def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[
 def _select(
     scores: Scores, snapshot: Snapshot, options: SearchOptions, needed: int, count: int
 ) -> tuple[Chosen, int]:
+    chosen: Chosen = {}
+    changed = 0
+    seen: set[int] = set()
+    with_text = needed <= _READ_AT_ONCE
+    numbers = _best(scores, snapshot, count)
+    twins = _Twins.of(scores, snapshot) if options.collapse else None
+    for number, details in _details(scores, snapshot, numbers, with_text=with_text):
+        if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
+            break
+        group = -1 if twins is None else twins.group(number)
+        if details is None:
+            changed += 1
+        elif group < 0 or group not in seen:
+            chosen[number] = details if with_text else None
+            seen.add(group)
+        if len(chosen) == needed:
+            break
+    return chosen, changed
+
+
+def _best(scores: Scores, snapshot: Snapshot, count: int) -> list[int]:
+    """Return the numbers of the best documents in order."""
+
     def ranks_of_ids(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = scores.rows[numbers].tolist()
         details = snapshot.transaction.documents.details(rows, characters=0)
         return alphabet_ranks([details[row].id if row in details else "" for row in rows])
 
-    chosen: Chosen = {}
-    changed = 0
-    shown = _Shown() if options.collapse else None
-    with_text = options.collapse or needed <= _READ_AT_ONCE
-    numbers = best(scores.total, count, ranks_of_ids, scores.candidates).tolist()
-    for number, details in _details(scores, snapshot, numbers, with_text=with_text):
-        if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
-            break
-        if details is None:
-            changed += 1
-        elif shown is None or shown.add(_Traits.of(scores, number, details)):
-            chosen[number] = details if with_text else None
-        if len(chosen) == needed:
-            break
-    return chosen, changed
+    numbers: list[int] = best(scores.total, count, ranks_of_ids, scores.candidates).tolist()
+    return numbers
 
 
 def _details(
@@ -159,6 +198,8 @@ def _hits(
     query: Query,
     snapshot: Snapshot,
     options: SearchOptions,
+    *,
+    twins: _Twins | None,
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents."""
     documents = snapshot.transaction.documents
@@ -170,6 +211,7 @@ def _hits(
     read = {int(scores.rows[number]): chosen[number] for number in numbers}
     unread = [row for row, details in read.items() if details is None]
     details = read | (documents.details(unread, _TEXT) if unread else {})
+    findable = _findable(scores, options) if twins else None
     bm25_leg, cosine_leg = _Leg(scores.bm25, scores), _Leg(scores.cosines, scores)
     hits = []
     for rank, number in enumerate(numbers, start=options.offset + 1):
@@ -194,52 +236,55 @@ def _hits(
                 passages=passages.of(number, shown, has_word=bool(bm25)),
                 explanation=explainer.explain(number, shown) if explainer else None,
                 predicted=shown.predicted,
+                file_date="" if shown.date else shown.file_date,
+                alike=twins.others(number, findable) if twins else 0,
+                demoted=next((why for why, some in scores.demoted.items() if number in some), ""),
+                encoder=encoder_leg(scores.encoder, number) if scores.encoder else None,
             )
         )
     return tuple(hits)
 
 
-class _Traits(NamedTuple):
-    """Title and text, the words of both, and the vector, by which documents are compared."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Twins:
+    """The groups of documents that are nearly the same text: a number each, -1 for no group.
 
-    text: tuple[str, str]
-    words: frozenset[str]
-    vector: NDArray[np.float32] | None
+    The index has them of all its documents. Without one, those of the best thousand have equal
+    words; a document beyond is in no group.
+    """
+
+    groups: NDArray[np.integer]
 
     @classmethod
-    def of(cls, scores: Scores, number: int, details: Details) -> _Traits:
-        words = frozenset(f"{details.title} {details.text}".casefold().split())
-        vector = None if scores.vectors is None else scores.vectors.at(number)
-        return cls((details.title, details.text), words, vector)
+    def of(cls, scores: Scores, snapshot: Snapshot) -> _Twins:
+        engine = snapshot.engine
+        if engine is not None and scores.hashes is not None:
+            return cls(engine.index.twins)
+        groups = np.full(len(scores.rows), -1, np.int64)
+        numbers = _best(scores, snapshot, _GROUPED)
+        tokens = snapshot.transaction.corpus.tokens(scores.rows[numbers].tolist())
+        first: dict[frozenset[str], int] = {}
+        for number, own in zip(numbers, map(frozenset, map(str.split, tokens)), strict=True):
+            if len(own) >= _FEWEST_WORDS:
+                groups[number] = first.setdefault(own, number)
+        return cls(groups)
 
+    def group(self, number: int) -> int:
+        """Return the group of a document."""
+        return int(self.groups[number])
 
-class _Shown:
-    """The documents that are shown already."""
+    def others(self, number: int, findable: NDArray[np.int64] | None) -> int:
+        """Return how many other documents that may be found are in the group of a document."""
+        group = self.group(number)
+        if group < 0 or findable is None:
+            return 0
+        return max(int(np.count_nonzero(self.groups[findable] == group)) - 1, 0)
 
-    def __init__(self) -> None:
-        self._shown: list[_Traits] = []
-        self._texts: set[tuple[str, str]] = set()
-
-    def add(self, traits: _Traits) -> bool:
-        """Add a document if it differs from all that are shown, and tell whether it does."""
-        if traits.text in self._texts:
-            return False
-        if traits.vector is not None:
-            # In a subspace all documents of one topic may lie close together: words must agree.
-            similar = [
-                seen.vector
-                for seen in self._shown
-                if seen.vector is not None and _share(traits.words, seen.words) >= _COMMON_WORDS
-            ]
-            if similar and is_near(traits.vector, np.stack(similar)):
-                return False
-            self._shown.append(traits)
-        self._texts.add(traits.text)
-        return True
-
-
-def _share(words: frozenset[str], others: frozenset[str]) -> float:
-    return len(words & others) / max(len(words | others), 1)
+    def hidden(self, findable: NDArray[np.int64]) -> int:
+        """Return how many of the documents that may be found are not the first of their group."""
+        groups = self.groups[findable]
+        grouped = groups[groups >= 0]
+        return len(grouped) - len(np.unique(grouped))
 
 
 def _rounded(scores: NDArray[np.float32], number: int) -> float:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpisearch.errors import EncoderFailed
+from lpisearch.index.encoded_units import CANDIDATES, unit_text
+from lpisearch.index.fusion import SPECIAL, standard_of
+from lpisearch.messages import Message
 from lpisearch.numeric.threads import largest
+from lpisearch.search.compounds import add_compounds
+from lpisearch.search.demotion import demote
 from lpisearch.search.engine import Engine, Scores, UnitScores
 from lpisearch.search.snapshot import Keys, Snapshot
 
@@ -21,11 +27,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpisearch.index.encoded_units import Leg
     from lpisearch.options import SearchOptions
     from lpisearch.search.query import Query
+    from lpisearch.text.encoders import CheckedEncoder
 
     Floats = NDArray[np.float32]
     Numbers = NDArray[np.int64]
+
+_ENCODED_PASSAGES = 2  # of a candidate
+_ALL = 1 << 30
 
 
 def score(query: Query, snapshot: Snapshot, options: SearchOptions) -> Scores:
@@ -37,7 +48,85 @@ def score(query: Query, snapshot: Snapshot, options: SearchOptions) -> Scores:
     if engine is None:
         return by_words(query, snapshot)
     units = engine.unit_scores(query, by, options.semantic_weight)
-    return by_index(units, query, engine, by)
+    return finished(by_index(units, query, engine, by), query, snapshot, options)
+
+
+def finished(
+    scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions | None = None
+) -> Scores:
+    """Add the bonus of compounds and the encoder, and demote the documents that count half."""
+    scores = add_compounds(scores, query, snapshot)
+    if options is not None:
+        scores = with_encoder(scores, query, snapshot, options)
+    return demote(scores, query, snapshot)
+
+
+def with_encoder(
+    scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions
+) -> Scores:
+    """Add the leg of the user's encoder to hybrid scores, if the index has one that helps."""
+    engine, wanted = snapshot.engine, scores.by == "hybrid" and not options.no_encoder
+    if not wanted or not query.text or engine is None or not scores.is_known:
+        return scores
+    encoder, note = snapshot.encoder()
+    if encoder is None or engine.encoded is None:
+        return replace(scores, notes=(note,)) if note else scores
+    try:
+        leg = _encoder_leg(scores, encoder.query(query.text), snapshot, encoder)
+    except EncoderFailed as error:
+        return replace(scores, notes=(Message(error.what, " Results are without it."),))
+    evidence, passages = scores.evidence, scores.passages
+    if evidence is not None:
+        evidence = evidence | (leg.points >= SPECIAL)
+    if passages is not None and engine.units.passages is not None and leg.units is not None:
+        cosines = engine.encoded.of_passages(engine.units.passages, leg.units)
+        points = standard_of(leg.cosines).of(cosines)
+        passages = passages + np.float32(leg.weight) * points
+    return replace(
+        scores,
+        total=scores.total + leg.shares,
+        evidence=evidence,
+        candidates=shown_among(evidence, allowed_rows(query, scores.rows)),
+        passages=passages,
+        encoder=leg,
+    )
+
+
+def _encoder_leg(
+    scores: Scores, vector: Floats, snapshot: Snapshot, encoder: CheckedEncoder
+) -> Leg:
+    """Compare the documents, or only the first of them, with the query by the encoder."""
+    engine = snapshot.require_engine()
+    encoded = engine.encoded
+    assert encoded is not None  # noqa: S101
+    if not encoded.is_sample:
+        return encoded.leg(vector)
+    pool = np.arange(len(scores.rows)) if scores.candidates is None else scores.candidates
+    first = pool[largest(scores.total[pool], min(CANDIDATES, len(pool)))]
+    keys = scores.rows[first].tolist()
+    read = {key: (title, text) for key, title, text in snapshot.transaction.documents.texts(keys)}
+    owners: list[int] = []
+    texts: list[str] = []
+    for at, key in enumerate(keys):
+        for start, end in _spans(scores, int(first[at]), engine):
+            owners.append(at)
+            texts.append(unit_text(*read.get(key, ("", "")), start, end))
+    cosines: Floats = np.full(len(first), -1, np.float32)
+    if texts:
+        own = np.concatenate(list(snapshot.encoded(texts, encoder))) @ vector
+        np.maximum.at(cosines, owners, own)
+        firsts = own[np.unique(owners, return_index=True)[1]]
+        cosines = (cosines + firsts).astype(np.float32) / np.float32(2)
+    return encoded.leg_of(vector, first, cosines)
+
+
+def _spans(scores: Scores, number: int, engine: Engine) -> list[tuple[int, int]]:
+    """Return what is encoded of a candidate: its first passage and the best ones, or all of it."""
+    best, passages = engine.best_passages(scores, number, _ENCODED_PASSAGES), engine.units.passages
+    if not best or passages is None:
+        return [(0, _ALL)]
+    start, end = passages.spans[passages.of_document(number)][0].tolist()
+    return [(start, end), *(span for span in best if span != (start, end))]
 
 
 def by_index(units: UnitScores, query: Query, engine: Engine, by: str) -> Scores:
@@ -57,7 +146,7 @@ def by_words(query: Query, snapshot: Snapshot) -> Scores:
     pairs = [pair for pair in pairs if pair[0] not in query.excluded]
     bm25 = np.array([value for _, value in pairs], np.float32)
     rows = np.array([key for key, _ in pairs], np.int64)
-    return Scores("lexical", rows, bm25, bm25, is_known=bool(pairs))
+    return finished(Scores("lexical", rows, bm25, bm25, is_known=bool(pairs)), query, snapshot)
 
 
 def _by_occurrences(query: Query) -> Scores:
@@ -95,7 +184,6 @@ def _positions(keys: AbstractSet[int], rows: Numbers) -> Numbers:
 
 DECIMALS = 6
 _STEP = 10.0**-DECIMALS
-NEAR = 0.98
 
 
 def best(
@@ -149,8 +237,3 @@ def alphabet_ranks(ids: list[str]) -> Numbers:
     ranks = np.empty(len(ids), np.int64)
     ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
     return ranks
-
-
-def is_near(vector: Floats, others: Floats, least: float = NEAR) -> bool:
-    """Tell whether a document is nearly the same as one of others (rows), by their cosines."""
-    return bool(len(others)) and bool((others @ vector).max() >= least)

@@ -11,21 +11,35 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, Self
 
-from lpisearch.errors import LpiSearchError, SubspaceError
+from lpisearch.errors import EncoderFailed, EncoderNotFound, LpiSearchError, SubspaceError
 from lpisearch.index.directory import IndexLocation, entry_named
+from lpisearch.messages import Message, call
 from lpisearch.options import IndexSpec
 from lpisearch.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lpisearch.index.encoded_units import EncodedUnits
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.location import Location
     from lpisearch.search.engine import Engine
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store
+    from lpisearch.text.encoders import CheckedEncoder, Encoding
     from lpisearch.text.tokeniser import Tokeniser, Tokenisers
+
+
+def _why_another(encoder: CheckedEncoder, encoded: EncodedUnits) -> str:
+    """Say why an encoder is not the one of an index; "" if it is."""
+    from lpisearch.storage.vector_store import is_same
+
+    if encoder.name != encoded.name:
+        return f"The index has vectors of the encoder “{encoded.name}”, not of “{encoder.name}”."
+    if not is_same(encoder.probe(), encoded.probe):
+        return f"The encoder “{encoder.name}” is another model than when the index was built."
+    return ""
 
 
 _DEFAULT = IndexSpec().name
@@ -35,8 +49,11 @@ _REMEMBERED = 32  # results per state, such as the documents that match a filter
 class Session:
     """An open library, which any number of threads may share; files are opened when first used."""
 
-    def __init__(self, path: Location) -> None:
+    def __init__(self, path: Location, encoding: Encoding | None = None) -> None:
         self.path = path
+        self._encoding = encoding
+        self._encoder: CheckedEncoder | None = None
+        self._encoder_lock, self._probed = Lock(), dict[int, str]()
         self.thread = local()  # what one thread alone may use, such as a stemmer
         self.facet_lock = Lock()  # so that questions asked together do not all count the facets
         self._lock, self._index_lock, self._memory_lock = RLock(), Lock(), Lock()
@@ -109,6 +126,36 @@ class Session:
     def tokeniser_of(self, index: SubspaceIndex) -> Tokeniser:
         """Return the tokeniser that made the terms of an index."""
         return self.tokenisers.of(index.manifest.tokeniser)
+
+    def encoder(self) -> CheckedEncoder | None:
+        """Return the user's encoder, opened when first used; None if there is none."""
+        from lpisearch.text.encoders import open_encoder
+
+        with self._encoder_lock:
+            if self._encoder is None and self._encoding is not None:
+                self._encoder = open_encoder(self._encoding)
+            return self._encoder
+
+    def encoder_of(self, encoded: EncodedUnits) -> tuple[CheckedEncoder | None, str]:
+        """Return the user's encoder if it made the vectors of an index; else a note."""
+        if self._encoding is None:
+            return None, Message(
+                f"The index has vectors of the encoder “{encoded.name}”, but none is set; results "
+                "are without it. Next: ",
+                call("settings", "encoder", encoded.name),
+            )
+        try:
+            encoder = self.encoder()
+            assert encoder is not None  # noqa: S101
+            with self._encoder_lock:
+                if id(encoded) not in self._probed:
+                    self._probed = {id(encoded): _why_another(encoder, encoded)}
+                note = self._probed[id(encoded)]
+        except (EncoderFailed, EncoderNotFound) as error:
+            return None, Message(error.what, " Results are without it.")
+        if note:
+            return None, Message(note, " Results are without it. Next: ", call("index"))
+        return encoder, ""
 
     def remember(self, state: str, name: str, compute: Callable[[], Any]) -> Any:
         """Return a result that holds for one state of the library, computed once for that state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import IndexNotFound, SubspaceError
@@ -11,7 +12,7 @@ from lpisearch.search.facets import FacetColumns
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from lpisearch.search.engine import Engine
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
+    from lpisearch.text.encoders import CheckedEncoder
     from lpisearch.text.tokeniser import Tokeniser
+
+    Floats = NDArray[np.float32]
+
+
+MOST_LANGUAGES = 8
+"""The number of languages in which the words of a query are looked up: the most frequent."""
+_SEVERAL = 2
 
 
 class Snapshot:
@@ -63,18 +72,70 @@ class Snapshot:
         return self._session.tokeniser_of(self.engine.index)
 
     @cached_property
+    def languages(self) -> Mapping[str, int]:
+        """The documents by language, most frequent first; none if all are treated alike."""
+        if not self.tokeniser.settings.is_mixed:
+            return {}
+        counts = self.remember("languages", self.transaction.documents.languages)
+        return dict(islice(counts.items(), MOST_LANGUAGES))
+
+    @cached_property
+    def kinds(self) -> Mapping[str, NDArray[np.int64]]:
+        """The keys of the documents of each kind, in order."""
+        return self.remember("kinds", self.transaction.documents.kinds)  # type: ignore[no-any-return]
+
+    def in_language(self, language: str, *, other: bool = False) -> NDArray[np.int64]:
+        """Return the keys of the documents in a language, or in any other, in order."""
+        documents = self.transaction.documents
+        keys: NDArray[np.int64] = self.remember(
+            f"{'not ' * other}in {language}", lambda: documents.in_language(language, other=other)
+        )
+        return keys
+
+    def language_of(self, query: str) -> str:
+        """Return the language of a query; "" if its words do not tell, or only one may be."""
+        if len(self.languages) < _SEVERAL:
+            return next(iter(self.languages), "")
+        from lpisearch.text.detection import language_of_query
+
+        return language_of_query(query, self.languages)
+
+    def tokenisers_of(self, query: str) -> tuple[Tokeniser, tuple[Tokeniser, ...]]:
+        """Return the tokeniser of a query's language, and those of other languages of documents."""
+        language = self.language_of(query)
+        first = self.tokeniser.of_language(language)
+        others = dict.fromkeys(map(self.tokeniser.of_language, self.languages))
+        return first, tuple(other for other in others if other is not first)
+
+    @cached_property
     def library_words(self) -> LibraryWords:
         """The words of all documents."""
         return LibraryWords(self)
 
     @cached_property
     def index_words(self) -> IndexWords:
-        """The words of the index; each thread keeps those of its last index."""
-        engine, thread = self.require_engine(), self._session.thread
-        if getattr(thread, "engine", None) is not engine:
-            thread.engine, thread.words = engine, IndexWords(engine, self.index_tokeniser)
-        words: IndexWords = thread.words
-        return words
+        """The words of the index, without those that no document has any more."""
+        lexical = self.transaction.lexical
+        return IndexWords(
+            self.require_engine(),
+            self.index_tokeniser,
+            lambda token: bool(lexical.some_with(token, 1)),
+        )
+
+    def encoder(self) -> tuple[CheckedEncoder | None, str]:
+        """Return the user's encoder if the index has its vectors and they help; or a note."""
+        encoded = None if self.engine is None else self.engine.encoded
+        if encoded is None or not encoded.weight:
+            return None, ""
+        return self._session.encoder_of(encoded)
+
+    def encoded(self, texts: Sequence[str], encoder: CheckedEncoder) -> Iterator[Floats]:
+        """Yield vectors of texts, which are kept next to the indexes."""
+        from lpisearch.index.directory import IndexLocation
+        from lpisearch.storage.vector_store import VectorStore
+
+        location = IndexLocation.of(self._session.path, self.transaction)
+        return VectorStore(location.folder, encoder.name, encoder.documents).vectors(texts)
 
     def require_engine(self) -> Engine:
         """Return the engine of the index; raise a `SubspaceError` if there is none."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.subspace import SubspaceIndex
+    from lpisearch.search.compounds import Compound
     from lpisearch.text.characters import WrittenPhrase
 
 
@@ -40,6 +41,13 @@ _WORD = re.compile(r"\S+")
 _SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (full-width signs)
 
 
+class Sought(NamedTuple):
+    """Phrases of which the first is shown, and compounds of the query."""
+
+    phrases: Sequence[WrittenPhrase | Compound] = ()
+    compounds: Sequence[Compound] = ()
+
+
 def snippet(
     text: str,
     tokeniser: Tokeniser,
@@ -48,16 +56,17 @@ def snippet(
     length: int = 200,
     title: str = "",
     most_marked: int | None = None,
-    phrases: Sequence[WrittenPhrase] = (),
+    sought: Sought | None = None,
 ) -> Passage:
     """Return the window with the largest weight of tokens, or the beginning if it has none.
 
     It has `length` characters at most, without the "…" at a cut. The title is not repeated at the
-    beginning. Only the `most_marked` heaviest tokens are marked, if given. The first of `phrases`
-    that occurs is shown.
+    beginning. Only the `most_marked` heaviest tokens are marked, if given. The first phrase that
+    is `sought` and occurs is shown, and compounds are marked as wholes.
     """
+    sought = sought or Sought()
     whole = folded(text, title)
-    quoted = [span for phrase in phrases if (span := phrase.find(whole))]
+    quoted = [span for phrase in sought.phrases if (span := phrase.find(whole))]
     weights = {token: weight for token, weight in words.items() if weight > 0}
     if quoted:
         best = [_Token(*quoted[0], "")]
@@ -69,7 +78,8 @@ def snippet(
         present = {token.term for token in tokens}
         strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
         tokens = [token for token in tokens if token.term in strongest]
-    inside = [span for span in quoted if start <= span[0] and span[1] <= end]
+    wholes = (span for compound in sought.compounds for span in compound.spans(whole))
+    inside = [span for span in (*quoted, *wholes) if start <= span[0] and span[1] <= end]
     marks = sorted([*inside, *((token.start, token.end) for token in tokens)])
     return shown(text, whole, start, end, _joined(marks))
 
@@ -221,7 +231,7 @@ def _weight(window: Iterable[_Token], weights: Mapping[str, float]) -> float:
 
 def _grown(text: str, best: Sequence[_Token], length: int) -> tuple[int, int]:
     """Return a window of the full length around the words, from the start of a sentence if near."""
-    start, end = best[0].start, best[-1].end
+    start, end = best[0].start, max(token.end for token in best)
     slack = max(length - (end - start), 0)
     earliest = max(start - slack, 0)
     ends = ((text.rfind(sign, earliest, start), len(sign)) for sign in _SENTENCE_ENDS)

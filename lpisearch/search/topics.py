@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 
 _DEFAULTS = TopicOptions()
+_NOTHING = np.empty(0, np.int64)
+_FEWEST = 2  # documents that have topics
 # The form of a stem is looked up in the beginnings of typical documents of its topic.
 _READ_DOCUMENTS = 24
 _READ_CHARACTERS = 3000
@@ -56,7 +58,7 @@ def find_topics(
     """Cluster the documents of a library in the subspace of its index."""
     index = session.index(options.index)
     on_stage("gathering documents")
-    clustering = cluster_index(index, options)
+    clustering = cluster_index(index, options, furniture(session, index))
     on_stage("counting words")
     return report_topics(session, index, clustering, options, on_stage)
 
@@ -92,7 +94,7 @@ def report_topics(
     return TopicReport(
         topics=tuple(topics),
         documents=len(clustering.assignments),
-        unplaced=int(np.count_nonzero(clustering.assignments == NO_TOPIC)),
+        unplaced=int(np.count_nonzero(~index.packed_vectors.filled())),
         chosen=options.number is None,
         purity=purity,
         nmi=information,
@@ -106,11 +108,27 @@ def _check(options: TopicOptions) -> None:
         raise BadOption(("terms", "documents"), "must be 0 or more")
 
 
-def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
-    """Cluster the documents of an index into a number of topics, or as many as there seem to be."""
+def furniture(session: Session, index: SubspaceIndex) -> Whole:
+    """Return the positions of licences, change logs and generated files, which have no topic."""
+    with session.store.reading() as snapshot:
+        keys = np.concatenate([*snapshot.documents.kinds().values(), np.empty(0, np.int64)])
+    return np.flatnonzero(np.isin(index.document_rows, keys))
+
+
+def cluster_index(
+    index: SubspaceIndex, options: TopicOptions, without: Whole = _NOTHING
+) -> Clusters:
+    """Cluster the documents of an index into a number of topics, or as many as there seem to be.
+
+    Documents at some positions are left out, unless fewer than two others would remain.
+    """
     _check(options)
     vectors = index.packed_vectors
-    placed = count_placed(vectors)
+    filled = vectors.filled()
+    rest = filled.copy()
+    rest[without] = False
+    included = rest if np.count_nonzero(rest) >= _FEWEST else filled
+    placed = int(np.count_nonzero(included))
     if options.number is not None and options.number > placed:
         raise BadOption(
             "number",
@@ -121,14 +139,14 @@ def cluster_index(index: SubspaceIndex, options: TopicOptions) -> Clusters:
     if index.eigenvalues is None or method.selects_terms:
         # There is no spectrum to read a number off, and no leading dimension: all are used.
         number = options.number or usual_number(placed)
-        return cluster(vectors, number, vectors.shape[1], options.seed)
+        return cluster(vectors, number, vectors.shape[1], options.seed, included)
     # Without the (nearly) constant direction, K clusters need K - 1 dimensions.
     constant = 1 if method.keeps_constant else 0
     spectrum = index.eigenvalues[constant:]
     number = options.number or choose_number(spectrum, placed)
     dims = number - 1 + constant
     # In a single dimension documents lie at two points only.
-    return cluster(vectors, number, max(dims, 2), options.seed)
+    return cluster(vectors, number, max(dims, 2), options.seed, included)
 
 
 def _typical(
@@ -158,7 +176,7 @@ def _readable(
     seen = {stem: Counter[str]() for stem in stems}
     for document, _ in documents:
         text = f"{document.title}\n{document.text}"
-        for start, end, token in tokeniser.spans(text):
+        for start, end, token in tokeniser.of_language(document.language).spans(text):
             if token in seen:
                 seen[token][text[start:end].casefold()] += 1
     return tuple(forms.most_common(1)[0][0] if forms else stem for stem, forms in seen.items())
@@ -271,12 +289,13 @@ def usual_number(n_documents: int) -> int:
     return max(min(max(root, 2), n_documents), 1)
 
 
-def count_placed(vectors: PackedRows) -> int:
-    """Count the documents that have a direction: those with a word in the index."""
-    return int(np.count_nonzero(vectors.filled()))
-
-
-def cluster(vectors: PackedRows, number: int, dims: int, seed: int) -> Clusters:
+def cluster(
+    vectors: PackedRows,
+    number: int,
+    dims: int,
+    seed: int,
+    included: NDArray[np.bool_] | None = None,
+) -> Clusters:
     """Cluster documents by the cosine in the leading dimensions: spherical k-means++.
 
     Lengths in the subspace are not used. They help if a few classes are far larger than the rest
@@ -284,7 +303,7 @@ def cluster(vectors: PackedRows, number: int, dims: int, seed: int) -> Clusters:
     instead of .57; sample corpus: .80 instead of .87). Dimensions beyond the number of clusters
     only add noise. There are fewer clusters if fewer documents differ. The best of ten starts wins.
     """
-    placed = np.flatnonzero(vectors.filled())
+    placed = np.flatnonzero(vectors.filled() if included is None else included)
     leading = vectors.leading(dims)
     some = placed
     if len(placed) > SAMPLE:

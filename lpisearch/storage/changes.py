@@ -20,13 +20,14 @@ from lpisearch.storage.tables import (
     PREDICTED_LABELS,
     SECTIONS,
     TOKENS,
+    TRAITS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lpisearch.model.answers import LabelShare
-    from lpisearch.model.documents import DocumentRow, DocumentWrite
+    from lpisearch.model.documents import DocumentRow, DocumentWrite, Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +81,41 @@ class SQLChanges(ABC):
             if rows:
                 self._put(table, rows)
         self._insert_tokens({write.row.key: write.tokens for write in writes})
+        self._insert_traits({write.row.key: write.traits for write in writes})
 
-    def replace(self, writes: Sequence[DocumentWrite], now: str) -> None:
-        """Replace the content of documents; they keep their keys."""
+    def replace(
+        self, writes: Sequence[DocumentWrite], now: str, same_text: Iterable[int] = ()
+    ) -> None:
+        """Replace the content of documents; they keep their keys.
+
+        Predicted labels stay with `same_text`, whose titles or labels alone changed.
+        """
         # Deleting cascades to labels, tokens and the lexical index; the keys are used again. Manual
         # labels apply to the new content too, predicted ones do not.
         keys = [write.row.key for write in writes]
         labels = SQLWritableLabels(self.connection)
         edits = labels.edits(keys)
+        predicted = labels.predictions({*same_text} & {*keys})
         self.delete(keys)
         self.insert(writes, now)
+        labels.put_back(predicted)
         labels.apply(edits)
 
     def move(self, writes: Sequence[DocumentWrite]) -> None:
-        """Change the source and position of documents whose content is unchanged."""
+        """Change the id, source and position of documents whose content is unchanged."""
         if not writes:
             return
         statement = (
             update(DOCUMENTS)
             .where(DOCUMENTS.c.id == bindparam("key"))
             .values(
+                external_id=bindparam("name"),
                 source_id=bindparam("to"),
                 position=bindparam("at"),
                 path=bindparam("file"),
                 checksum=row_checksum(
                     DOCUMENTS,
+                    external_id=bindparam("name", type_=DOCUMENTS.c.external_id.type),
                     source_id=bindparam("to", type_=DOCUMENTS.c.source_id.type),
                     position=bindparam("at", type_=DOCUMENTS.c.position.type),
                     path=bindparam("file", type_=DOCUMENTS.c.path.type),
@@ -114,6 +125,7 @@ class SQLChanges(ABC):
         values = [
             {
                 "key": write.row.key,
+                "name": write.row.id,
                 "to": write.row.source_id,
                 "at": write.row.position,
                 "file": write.document.path or write.path,
@@ -131,21 +143,29 @@ class SQLChanges(ABC):
         )
         self.connection.execute(gone, {"ids": json.dumps(list(keys))})
 
-    def delete_gone(self, source_ids: Iterable[int]) -> None:
-        """Remove the documents of sources whose records are gone from their files."""
-        gone = delete(DOCUMENTS).where(among(DOCUMENTS.c.source_id), DOCUMENTS.c.position < 0)
-        self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
+    def gone(self, source_ids: Iterable[int]) -> list[int]:
+        """Return the documents of sources whose records are gone from their files."""
+        gone = select(DOCUMENTS.c.id).where(among(DOCUMENTS.c.source_id), DOCUMENTS.c.position < 0)
+        rows = self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
+        return list(rows.scalars())
 
     def delete(self, keys: Iterable[int]) -> None:
         """Delete documents; their other rows follow by cascade or trigger."""
         ids = json.dumps(list(keys))
         self.connection.execute(delete(DOCUMENTS).where(among(DOCUMENTS.c.id)), {"ids": ids})
 
-    def replace_tokens(self, tokens: Mapping[int, str]) -> None:
-        """Replace the tokens of documents, in the lexical index too."""
-        ids = json.dumps(list(tokens))
-        self.connection.execute(delete(TOKENS).where(among(TOKENS.c.document_id)), {"ids": ids})
+    def replace_tokens(self, tokens: Mapping[int, str], traits: Mapping[int, Traits]) -> None:
+        """Replace the tokens of documents, in the lexical index too, and the traits of some."""
+        for table, keys in ((TOKENS, tokens), (TRAITS, traits)):
+            statement = delete(table).where(among(table.c.document_id))
+            self.connection.execute(statement, {"ids": json.dumps(list(keys))})
         self._insert_tokens(tokens)
+        self._insert_traits(traits)
+
+    def _insert_traits(self, traits: Mapping[int, Traits]) -> None:
+        rows = [{"document_id": key, **own._asdict()} for key, own in traits.items() if any(own)]
+        if rows:
+            self._put(TRAITS, rows)
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
         if tokens:
@@ -234,6 +254,17 @@ class SQLWritableLabels(SQLLabels):
         ordered = statement.where(among(table.document_id)).order_by(table.document_id, table.name)
         rows = self.connection.execute(ordered, {"ids": json.dumps(list(keys))})
         return [Edit(*row) for row in rows]
+
+    def predictions(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        """Return the rows of predicted labels of documents."""
+        statement = select(PREDICTED_LABELS).where(among(PREDICTED_LABELS.c.document_id))
+        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
+        return [dict(row) for row in rows.mappings()]
+
+    def put_back(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows of predicted labels as they were."""
+        if rows:
+            self.connection.execute(insert(PREDICTED_LABELS), rows)
 
     def apply(self, edits: Sequence[Edit]) -> None:
         """Save edits, change the labels, and remove predictions of the same labels."""

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Select, bindparam, case, func, literal, or_, select
 
 from lpisearch.errors import DocumentDamaged, DocumentNotFound, SeveralDocuments
-from lpisearch.model.documents import Details, Document, Entry, PredictedLabel, Section, TokenShard
+from lpisearch.model.documents import (
+    Details,
+    Document,
+    Entry,
+    PredictedLabel,
+    Section,
+    TokenShard,
+    Traits,
+)
 from lpisearch.storage.dialects import Names, chunks
-from lpisearch.storage.filters import among, conditions
+from lpisearch.storage.filters import DATED, FILE_DATE, among, conditions
 from lpisearch.storage.integrity import (
     checksum_of,
     content_hash,
@@ -27,6 +35,7 @@ from lpisearch.storage.tables import (
     PREDICTED_LABELS,
     SECTIONS,
     TOKENS,
+    TRAITS,
     UNREADABLE,
     DamagedCell,
     Text,
@@ -35,6 +44,8 @@ from lpisearch.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from lpisearch.model.documents import Filter
@@ -42,7 +53,10 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 500
 _UNKNOWN_HASH = bytes(16)  # written by a downgrade that dropped a part of the content
-_TRAITS = "SELECT id, split, date, path, media_type FROM documents ORDER BY id"
+_FACTS = (
+    "SELECT d.id, d.split, d.date, d.path, d.media_type, coalesce(t.language, '') "
+    "FROM documents d LEFT JOIN document_traits t ON t.document_id = d.id ORDER BY d.id"
+)
 _LARGEST = (1 << 63) - 1  # of the integers of a database
 
 _ORDERED_LABELS = (
@@ -144,11 +158,51 @@ class SQLDocuments:
                 DOCUMENTS.c.date,
                 text,
                 DOCUMENTS.c.content_hash,
+                func.coalesce(TRAITS.c.language, "", type_=Text),
+                FILE_DATE,
             ).where(DOCUMENTS.c.id.in_(some))
-            for key, name, title, path, date, body, digest in self.connection.execute(statement):
+            of_some = statement.outerjoin(TRAITS, TRAITS.c.document_id == DOCUMENTS.c.id)
+            for key, name, title, path, date, body, digest, *facts in self.connection.execute(
+                of_some
+            ):
                 names, shares = tuple(labels.get(key, ())), predicted.get(key, ())
-                details[key] = Details(name, title, names, path, date, body, digest, shares)
+                details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
         return details
+
+    def traits_of(self, keys: Iterable[int]) -> dict[int, Traits]:
+        """Return what is known about documents, by key; nothing is known about missing ones."""
+        table = TRAITS.c
+        statement = select(table.document_id, table.language, table.kind, table.reason)
+        rows = self.connection.execute(
+            statement.where(among(table.document_id)), {"ids": json.dumps(list(keys))}
+        )
+        return {key: Traits(*facts) for key, *facts in rows}
+
+    def kinds(self) -> dict[str, NDArray[np.int64]]:
+        """Return the keys of the documents of each kind, in order."""
+        import numpy as np
+
+        statement = select(TRAITS.c.kind, TRAITS.c.document_id).where(TRAITS.c.kind > "")
+        keys: dict[str, list[int]] = {}
+        for kind, key in self.connection.execute(statement.order_by(TRAITS.c.document_id)):
+            keys.setdefault(kind, []).append(key)
+        return {kind: np.array(own, np.int64) for kind, own in keys.items()}
+
+    def in_language(self, language: str, *, other: bool = False) -> NDArray[np.int64]:
+        """Return the keys of the documents in a language, or in any other, in order."""
+        import numpy as np
+
+        column = TRAITS.c.language
+        named = (column != language) & (column > "") if other else column == language
+        statement = select(TRAITS.c.document_id).where(named).order_by(TRAITS.c.document_id)
+        return np.array(self.connection.execute(statement).scalars().all(), np.int64)
+
+    def languages(self) -> dict[str, int]:
+        """Return how many documents are in each language, the most frequent first."""
+        number = func.count()
+        statement = select(TRAITS.c.language, number).group_by(TRAITS.c.language)
+        ordered = statement.order_by(number.desc(), TRAITS.c.language)
+        return dict(self.connection.execute(ordered.where(TRAITS.c.language > "")).all())
 
     def texts(
         self, keys: Iterable[int], characters: int | None = None
@@ -201,10 +255,10 @@ class SQLDocuments:
         statement = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id)
         return {key: name for key, name in self.connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
 
-    def traits(self) -> list[tuple[int, str, str, str, str]]:
-        """Return key, split, date, path and media type of every document, in order of keys."""
+    def traits(self) -> list[tuple[int, str, str, str, str, str]]:
+        """Return key, split, date, path, media type and language of all documents, by key."""
         # By the driver's cursor, for speed: every facet count reads all rows.
-        rows = self.connection.exec_driver_sql(_TRAITS).cursor
+        rows = self.connection.exec_driver_sql(_FACTS).cursor
         return [] if rows is None else list(rows.fetchall())
 
     def altered(self, keys: Sequence[int]) -> list[int]:
@@ -261,8 +315,8 @@ def _order(sort: str) -> list[ColumnElement[Any]]:
     title = func.lower(DOCUMENTS.c.title)
     columns: dict[str, list[ColumnElement[Any]]] = {
         "added": [],
-        "date": [DOCUMENTS.c.date.desc()],
-        "oldest": [DOCUMENTS.c.date == "", DOCUMENTS.c.date],
+        "date": [DATED.desc()],
+        "oldest": [DATED == "", DATED],
         "title": [DOCUMENTS.c.title == "", title],
         "path": [DOCUMENTS.c.path],
         "id": [DOCUMENTS.c.external_id],
@@ -342,6 +396,20 @@ class SQLLabels:
         for key, *facts in self.connection.execute(statement, {"ids": json.dumps(list(keys))}):
             labels[key] = (*labels.get(key, ()), PredictedLabel(*facts))
         return labels
+
+    def by_hand(self, keys: Iterable[int]) -> dict[str, list[str]]:
+        """Return the labels that people added (+) or removed (-), by the ids of documents."""
+        statement = (
+            select(DOCUMENTS.c.external_id, LABEL_EDITS.c.name, LABEL_EDITS.c.added)
+            .join(DOCUMENTS, DOCUMENTS.c.id == LABEL_EDITS.c.document_id)
+            .where(among(LABEL_EDITS.c.document_id))
+            .order_by(DOCUMENTS.c.id, LABEL_EDITS.c.name)
+        )
+        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
+        edits: dict[str, list[str]] = {}
+        for name, label, added in rows:
+            edits.setdefault(name, []).append(f"{'+' if added else '-'}{label}")
+        return edits
 
     def rejected(self, keys: Sequence[int]) -> dict[int, set[str]]:
         """Return the labels that people removed from documents, by key."""

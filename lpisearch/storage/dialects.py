@@ -100,6 +100,13 @@ class LiesAt(FunctionElement[bool]):
         super().__init__(path, literal(glob.least), *(literal(text, String()) for text in texts))
 
 
+class FileTime(FunctionElement[str]):
+    """The local date and time of nanoseconds since 1970; NULL if they are negative."""
+
+    type = String()
+    inherit_cache = True
+
+
 class HasMetadata(FunctionElement[bool]):
     """Whether a metadata value, or a member of its list, equals a text or number."""
 
@@ -194,6 +201,20 @@ def _lies_at_postgresql(element: LiesAt, compiler: SQLCompiler, **words: Any) ->
         f"({path} = {folder} OR starts_with({path}, {below}) OR "
         f"CASE WHEN length({path}) >= {least} THEN {path} ~ {expression} ELSE FALSE END)"
     )
+
+
+@compiles(FileTime)
+def _file_time(element: FileTime, compiler: SQLCompiler, **words: Any) -> str:
+    (column,) = _compiled(element, compiler, **words)
+    local = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000000, 'unixepoch', 'localtime')"
+    return f"CASE WHEN {column} >= 0 THEN {local} END"
+
+
+@compiles(FileTime, POSTGRESQL)
+def _file_time_postgresql(element: FileTime, compiler: SQLCompiler, **words: Any) -> str:
+    (column,) = _compiled(element, compiler, **words)
+    time = f"to_timestamp({column} / 1000000000)"
+    return f"""CASE WHEN {column} >= 0 THEN to_char({time}, 'YYYY-MM-DD"T"HH24:MI:SS') END"""
 
 
 @compiles(HasMetadata)

@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, String, Table, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, String, Table, case, func, literal, or_, select
 
 from lpisearch.errors import BadOption
-from lpisearch.model.documents import Filter
-from lpisearch.storage.dialects import HasMetadata, LiesAt, ListedIn
-from lpisearch.storage.tables import DOCUMENTS, LABELS, PREDICTED_LABELS
+from lpisearch.model.documents import LANGUAGE_CODES, Filter
+from lpisearch.storage.dialects import FileTime, HasMetadata, LiesAt, ListedIn
+from lpisearch.storage.tables import DOCUMENTS, LABELS, PREDICTED_LABELS, SOURCES, TRAITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 _DATE = re.compile(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][\d:.,]+(Z|[+-][\d:]+)?)?)?)?", re.ASCII
 )
+_FOUND_OUT = ("language", "kind")  # what is known besides the metadata of files
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+
+# When the file of a document was last changed, and the date of a document: as stated, else that.
+FILE_TIME = (
+    select(FileTime(SOURCES.c.mtime_ns))
+    .where(SOURCES.c.id == DOCUMENTS.c.source_id)
+    .correlate(DOCUMENTS)
+    .scalar_subquery()
+)
+FILE_DATE = func.coalesce(FILE_TIME, "", type_=String)
+DATED = case((DOCUMENTS.c.date != "", DOCUMENTS.c.date), else_=FILE_DATE)
 
 
 class Prefix(str):
@@ -56,21 +68,26 @@ def conditions(where: Filter) -> list[ColumnElement[bool]]:
         labelled = (LABELS, where.labels), (PREDICTED_LABELS, where.predicted)
         clauses.append(or_(*(_labelled(table, names) for table, names in labelled if names)))
     if where.path:
-        clauses.append(_lies_at(where.path, where.here))
+        clauses.append(_lies_at(where.path, where.here, exact=where.exact))
     if where.split:
         clauses.append(DOCUMENTS.c.split == where.split)
     if where.media_type:
         clauses.append(DOCUMENTS.c.media_type == where.media_type)
     if where.since:
-        clauses.append(_full_date(DOCUMENTS.c.date) >= _full_date(_date("since", where.since)))
+        clauses.append(_full_date(DATED) >= _full_date(_date("since", where.since)))
     if where.until:
         # "~" sorts after anything that may follow in a date.
-        clauses.append(_full_date(DOCUMENTS.c.date) <= _date("until", where.until) + "~")
+        clauses.append(_full_date(DATED) <= _date("until", where.until) + "~")
     if where.since or where.until:
-        clauses.append(DOCUMENTS.c.date != "")
+        clauses.append(DATED != "")
     for key, value in where.metadata:
         number = float(value) if _NUMBER.fullmatch(value) else None
-        clauses.append(HasMetadata(DOCUMENTS.c.metadata, key, value, number))
+        clause: ColumnElement[bool] = HasMetadata(DOCUMENTS.c.metadata, key, value, number)
+        if key in _FOUND_OUT:
+            name = LANGUAGE_CODES.get(value, value) if key == "language" else value
+            known = select(TRAITS.c.document_id).where(TRAITS.c[key] == name)
+            clause = or_(DOCUMENTS.c.id.in_(known), clause)
+        clauses.append(clause)
     return clauses
 
 
@@ -84,9 +101,17 @@ def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
     return DOCUMENTS.c.id.in_(labelled)
 
 
-def _lies_at(path: str, here: str) -> ColumnElement[bool]:
-    """Return the condition that a pattern matches the id or path, also relative to a folder."""
+def _lies_at(path: str, here: str, *, exact: bool) -> ColumnElement[bool]:
+    """Return the condition that a pattern matches the id or path, also relative to a folder.
+
+    Unless `exact`, a relative path without the signs of a glob matches below any folder.
+    """
     clauses = [LiesAt(path, DOCUMENTS.c.external_id), LiesAt(path, DOCUMENTS.c.path)]
+    name = path.rstrip("/")
+    if name and not exact and not (name.startswith(("/", ".")) or glob.has_magic(name)):
+        clauses += [
+            LiesAt(f"*/{name}", column) for column in (DOCUMENTS.c.external_id, DOCUMENTS.c.path)
+        ]
     if here:
         below = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
         clauses.append(LiesAt(below, DOCUMENTS.c.path))

@@ -33,6 +33,7 @@ from lpisearch.storage.tables import (
     SETTINGS,
     SOURCES,
     TOKENS,
+    TRAITS,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ PARTS = {
     PREDICTED_LABELS: "predicted labels",
     SECTIONS: "sections",
     TOKENS: "tokens",
+    TRAITS: "traits",
 }
 _NOUNS = {
     SOURCES: "files",
@@ -136,7 +138,8 @@ class SQLHealth(ABC):
         """Return the keys of documents whose tokens are missing or damaged."""
         without = DOCUMENTS.c.id.not_in(select(TOKENS.c.document_id))
         missing = self.connection.execute(select(DOCUMENTS.c.id).where(without)).scalars()
-        return sorted({*missing, *changed_rows(self.connection, TOKENS)})
+        changed = (changed_rows(self.connection, table) for table in (TOKENS, TRAITS))
+        return sorted({*missing}.union(*changed))
 
     def repair_rows(self) -> list[str]:
         """Mark damaged sources as unread and delete other damaged rows; return the lost indexes."""

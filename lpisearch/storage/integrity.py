@@ -195,7 +195,7 @@ def refuse_unstorable(writes: Iterable[DocumentWrite]) -> None:
 
     Readers remove both, so no document of a user triggers this.
     """
-    for row, path, document, tokens in writes:
+    for row, path, document, tokens, _ in writes:
         strings = (row.id, path, document.title, document.text, tokens, *document.labels)
         if any("\0" in string for string in strings):
             raise ValueError(f"a NUL in the document {row.id!r}")

@@ -187,6 +187,13 @@ class SQLSources:
         for source_id in ids:
             self.connection.execute(delete(SOURCES).where(SOURCES.c.id == source_id))
 
+    def delete_empty(self, ids: Iterable[int]) -> None:
+        """Remove those of some sources that have no documents left."""
+        used = select(DOCUMENTS.c.id).where(DOCUMENTS.c.source_id == SOURCES.c.id)
+        empty = delete(SOURCES).where(SOURCES.c.id == bindparam("empty"), ~used.exists())
+        if values := [{"empty": source_id} for source_id in ids]:
+            self.connection.execute(empty, values)
+
     def save_failed(self, files: Sequence[FailedFile]) -> None:
         """Write files that could not be read, replacing earlier failures."""
         if not files:

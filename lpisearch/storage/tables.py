@@ -154,6 +154,14 @@ Index(None, DOCUMENTS.c.source_id, DOCUMENTS.c.position)
 # The sections of each document that has any, as [[start, kind, name], …].
 SECTIONS = _table("document_sections", _of_document(), *_filled(JSON, "sections"))
 
+# The language and the kind of each document, where they are known, and why it is of that kind.
+TRAITS = _table(
+    "document_traits",
+    _of_document(),
+    *(Column(name, Text, nullable=False, index=True) for name in ("language", "kind")),
+    *_filled(Text, "reason"),
+)
+
 # The labels of each document; `position` keeps the order of the source.
 LABELS = _table(
     "labels",
@@ -197,7 +205,7 @@ INDEXES = _table(
 )
 
 
-HEAD = "0006"
+HEAD = "0007"
 OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
 
 

@@ -113,6 +113,13 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ASCII_WORD_WITH_APOSTROPHES = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
 
+_SCRIPTS = "Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Thai", "Lao", "Khmer", "Myanmar"
+_IN_SCRIPT = "".join(rf"\p{{{name}}}" for name in _SCRIPTS)
+# The Han zero is a number, the mark of a long vowel is of no script.
+UNSPACED = rf"[[\p{{L}}&&[{_IN_SCRIPT}]]〇ー]"
+"""A letter of a script without spaces between words, as a set of `regex` (VERSION1)."""
+
+
 class _Patterns(NamedTuple):
     invisible: Any
     extra_marks: Any
@@ -126,10 +133,7 @@ class _Patterns(NamedTuple):
 def _patterns() -> _Patterns:
     import regex
 
-    scripts = ("Han", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Thai", "Lao", "Khmer")
-    script = "".join(rf"\p{{{name}}}" for name in (*scripts, "Myanmar"))
-    # The Han zero is a number, the mark of a long vowel is of no script.
-    unspaced = rf"[[\p{{L}}&&[{script}]]〇ー]"
+    unspaced = UNSPACED
     spaced = rf"[[\p{{L}}\p{{N}}]--{unspaced}]"
     word = rf"{spaced}[{spaced}\p{{M}}]*+"
     run = rf"(?P<run>{unspaced}[{unspaced}\p{{M}}]*+)"

@@ -1,43 +1,30 @@
-"""Languages: settings of the tokeniser, stop words, function words, detection.
+"""Languages: settings of the tokeniser, and stop words.
 
 Settings are stored with the library and with each index, so that queries are tokenised as the
 documents were. A library stores the name of its stop list, so a released list never changes: a
 better one gets a new number. The lists are short on purpose: long ones also drop words of a topic
 ("computer", "system") and change published figures. English words keep their apostrophe, as the
 tokeniser looks them up before it removes it; in other languages it separates ("l", "dell").
-Function words serve detection only, so their lists may grow; all have about the same length.
-
-Detection:
-
-1. The first 2,000 characters of a text count.
-2. If half of its letters are of a script without spaces between words (Chinese, Japanese, Korean,
-   Thai, …), the language is "none": such text becomes pairs, without stems.
-3. Otherwise each function word counts for the languages that have it: one shared by n languages
-   counts 1/n for each, single ASCII letters count for none. The language with the most wins if it
-   has at least 2 and at least 4 % of the words, and no other has more than nine tenths of it.
-4. The language of a library is that of most documents with a detected language. If no document
-   has one, all are taken together; failing that, it is English.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, fields
-from functools import cache
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
 from lpisearch.errors import BadOption
-from lpisearch.messages import Message, Option, counted, nearest
-from lpisearch.text.characters import normalise, words
+from lpisearch.messages import Message, Option, nearest
+from lpisearch.model.documents import LANGUAGE_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
+AUTO = "auto"
 NO_LANGUAGE = "none"
-RULES_VERSION = 1
+RULES_VERSION = 2
 STEMMER = f"snowball-{Stemmer.version()}"
 
 
@@ -45,32 +32,55 @@ STEMMER = f"snowball-{Stemmer.version()}"
 class TokeniserSettings:
     """How text becomes tokens; stored with a library.
 
-    `language` is a Snowball language, or "none": words are neither stemmed nor stopped.
-    `stop_words` names a list, or is "". `stemmer` records the stemmer and its version; `version` is
-    that of our rules.
+    `language` is a Snowball language, or "none": words are neither stemmed nor stopped. If it is
+    "auto", each document has its own, or else `main`. `stop_words` names a list, or is "".
+    `stemmer` records the stemmer and its version; `version` is that of our rules.
     """
 
     language: str = "english"
     stop_words: str = "english-1"
     stemmer: str = STEMMER
     version: int = RULES_VERSION
+    main: str = ""
 
     def __post_init__(self) -> None:
-        if self.language not in available_languages():
-            raise _unknown(self.language)
+        for language in (self.main,) if self.is_mixed else (self.language,):
+            if language not in available_languages():
+                raise _unknown(language)
         stop_words(self.stop_words)
-        if self.version != RULES_VERSION:
+        if not 1 <= self.version <= RULES_VERSION:
             raise BadOption(
                 "tokeniser",
-                f"unsupported rules version {self.version}; this program uses {RULES_VERSION}",
+                f"unsupported rules version {self.version}; this program knows 1 to "
+                f"{RULES_VERSION}",
             )
 
     @classmethod
     def for_language(cls, name: str) -> TokeniserSettings:
         """Return the current settings of a language, by name or two-letter code."""
         language = name.strip().casefold()
-        language = _CODES.get(language, language)
+        language = LANGUAGE_CODES.get(language, language)
         return cls(language=language, stop_words=newest_list(language))
+
+    @classmethod
+    def mixed(cls, main: str) -> TokeniserSettings:
+        """Return the current settings of a library in which each document has its language."""
+        return cls(AUTO, _NEWEST_LISTS, main=main)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether each document has its own language."""
+        return self.language == AUTO
+
+    def of_language(self, name: str = "") -> TokeniserSettings:
+        """Return the settings for documents in a language; "" for that of most."""
+        if not self.is_mixed:
+            return self
+        language = NO_LANGUAGE if name in _IN_PAIRS else name
+        language = language if language in available_languages() else self.main
+        lists = _LISTS_OF[self.stop_words]
+        own = next((one for one in lists if one.rpartition("-")[0] == language), "")
+        return replace(self, language=language, stop_words=own, main="")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TokeniserSettings:
@@ -79,7 +89,10 @@ class TokeniserSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        if not self.main:
+            del values["main"]
+        return values
 
     @property
     def stems_alike(self) -> bool:
@@ -107,7 +120,7 @@ def available_languages() -> tuple[str, ...]:
 def _unknown(language: str) -> BadOption:
     if language in _IN_PAIRS:
         return _CutInPairs(language)
-    guess = nearest(language, (*_LANGUAGES, *_CODES))
+    guess = nearest(language, (*_LANGUAGES, *LANGUAGE_CODES))
     return BadOption("language", f"unknown language “{language}”{guess}", _LANGUAGES)
 
 
@@ -115,20 +128,11 @@ _IN_PAIRS = {"chinese", "japanese", "korean", "thai", "zh", "ja", "ko", "th"}
 # Variants of one language that Snowball keeps for old programs.
 _OLD_ALGORITHMS = {"porter", "dutch_porter"}
 _LANGUAGES = (*sorted(set(Stemmer.algorithms()) - _OLD_ALGORITHMS), NO_LANGUAGE)
-_CODES = {
-    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "cs": "czech",
-    "da": "danish", "nl": "dutch", "en": "english", "eo": "esperanto", "et": "estonian",
-    "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "hi": "hindi",
-    "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian",
-    "ne": "nepali", "no": "norwegian", "nb": "norwegian", "fa": "persian", "pl": "polish",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho",
-    "es": "spanish", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
 
 
 def stop_words(name: str) -> frozenset[str]:
     """Return the list of that name; the empty name is the empty list."""
-    if not name:
+    if not name or name in _LISTS_OF:
         return frozenset()
     if name not in _STOP_WORDS:
         raise BadOption("stop words", f"unknown list “{name}”", sorted(_STOP_WORDS))
@@ -254,248 +258,14 @@ _STOP_WORDS = {
 }
 
 
-@cache
-def function_words() -> dict[str, tuple[str, ...]]:
-    """Return for each function word the languages that have it."""
-    found: dict[str, list[str]] = {}
-    for language, listed in _FUNCTION_WORDS.items():
-        for word in set(listed.split()):
-            found.setdefault(word, []).append(language)
-    return {word: tuple(languages) for word, languages in found.items()}
-
-
-def languages() -> tuple[str, ...]:
-    """Return every language that can be detected."""
-    return tuple(_FUNCTION_WORDS)
-
-
-_FUNCTION_WORDS = {
-    "arabic": """
-        في من على إلى الى أن ان إن التي الذي هذا هذه ذلك تلك مع كان كانت عن ما لا لم لن أو او ثم
-        بين كما بعد قبل قد وقد كل هو هي هم الذين وهو وهي حيث عند غير منذ حتى خلال
-        """,
-    "armenian": """
-        և է են էր էին որ որը որոնք մի այս այդ այն իր նրա նա ես մեր ու կամ բայց եթե երբ համար հետ
-        մեջ վրա մասին ըստ նաև միայն չի չեն եմ ենք որպես այլ իսկ մինչև
-        """,
-    "basque": """
-        eta da ez du zen dira edo ere bat bere hau hori baina izan zuen dute ziren dela den duen
-        baino beste hauek horrek honen haren egin oso gabe arte bezala nola non zer
-        """,
-    "catalan": """
-        el la els les de del dels i a en un una que és per amb no es va més com al als seu seva
-        són aquest aquesta pel però també ha han o si ja fou entre sobre qual molt aquests
-        """,
-    "czech": """
-        a v na se je že s z do o k i za by jako pro ale po jsou byl byla bylo které který která od
-        to tak své také až nebo však při jeho její jen ve si podle
-        """,
-    "danish": """
-        og i at er en et den det de til af på for med som ikke der har var han hun vi jeg du kan
-        blev eller efter fra men hvor hvad også nogle meget mellem sig sin skal ville
-        """,
-    "dutch": """
-        de het een en van in is op te dat die voor met zijn niet aan er om ook als bij door uit
-        naar maar werd wordt worden nog deze dan hij ze of tot over heeft hebben kan
-        """,
-    "english": """
-        the of and to in a is that for it as with was on are by be this from at or which an not
-        have has but they were can we you if will their when there its
-        """,
-    "esperanto": """
-        la de kaj en estas al ne por kun kiu kiuj estis sed ĝi li ŝi ili mi vi ni el pri per tiu
-        tiuj kiel pli aŭ ankaŭ tio ĉi ĝis povas oni unu sur da
-        """,
-    "estonian": """
-        ja on ei et oli ka see ta kui mis oma või aga kes nii siis selle ning ole välja üle pärast
-        kuid olid mida veel tema pole seda mille kõik ainult juures kas kus
-        """,
-    "finnish": """
-        ja on ei se että oli hän mutta ovat joka kun niin myös tai jotka sen kuin mukaan hänen vain
-        jos ne olla mitä sekä voi ole jonka vielä nyt tämä minä tämän siitä siinä olivat
-        """,
-    "french": """
-        de la le et les des en un une du que est dans qui par pour au sur ne pas se plus sont il
-        elle avec ce cette ou aux son ses ont mais était nous vous leur
-        """,
-    "german": """
-        der die und in den von zu das mit sich des auf für ist im dem nicht ein eine als auch es an
-        werden aus er hat dass sie nach wird bei einer um am sind noch wie einem über
-        """,
-    "greek": """
-        και το της την του η ο να τα με οι για που είναι από στο στη στην των σε δεν τον θα ότι ως
-        ένα μια τους τις ή αυτό αλλά κατά ήταν όπως έχει
-        """,
-    "hindi": """
-        के में की है और का से को पर यह हैं ने एक कि नहीं भी था इस हो थी थे जो कर या लिए तो साथ अपने
-        गया किया उस वह इसके जा बाद तक ही
-        """,
-    "hungarian": """
-        a az és hogy nem is egy volt meg ez csak de vagy mint már még el ki azt ezt én ő van lett
-        után ha kell akkor aki amely sem között szerint ezek által minden pedig
-        """,
-    "indonesian": """
-        yang dan di dari untuk dengan pada ini itu tidak dalam adalah ke oleh akan juga sebagai atau
-        ada telah bahwa karena mereka kami dia lebih dapat saat menjadi tersebut para bisa sudah
-        """,
-    "irish": """
-        agus an na ar is i go a le do sé bhí tá ag nach ní leis sin seo raibh ó de mar bhfuil ach nó
-        chuig faoi siad sí mé ina roimh iad féin don idir
-        """,
-    "italian": """
-        di e il la che in un una per è del della non con si da le i dei nel alla come più sono
-        anche gli al lo ma dal delle ha o questo se sua suo
-        """,
-    "lithuanian": """
-        ir yra kad su iš į tai buvo o bet ne kaip kuris jis jo ar po dėl prie per savo taip ji apie
-        tik nuo jų už kurie būti jau tačiau arba pat labai kai iki
-        """,
-    "nepali": """
-        र छ यो पनि छन् हो थियो लागि भने यस तथा भन्ने गर्ने भएको गरेको गर्न हुन्छ थिए छैन नै त्यो उनी यसको
-        त्यस गरी हुने गर्दै गरिएको भए एक वा अनि तर
-        """,
-    "norwegian": """
-        og i det er en et å på til av for som med at han ikke de har var den om hun seg ble vi jeg
-        eller fra men hva også noen etter mellom så kan skal være ved sin
-        """,
-    "persian": """
-        در به از که این را با است و آن برای می های خود تا یک بر هم نیز شد بود شده یا ها باید کرد
-        اما هر او دارد بین پس روی شود کند ما نمی
-        """,
-    "polish": """
-        w i na z się nie do że jest o jak to za po od przez dla ale są był była było oraz tym który
-        która które lub jego jej przy tylko może już tego
-        """,
-    "portuguese": """
-        de a o que e do da em um para é com não uma os no se na por mais as dos como mas foi ao ele
-        das tem à seu sua ou são também pelo
-        """,
-    "romanian": """
-        și şi de în a la care cu pe nu o este un din să pentru că mai se sau prin au dar fost ale
-        cel lui sunt ca ce după fi era această acest către
-        """,
-    "russian": """
-        и в не на что с по как из за от это для к он она они но а то был была было были его её их
-        же или так также при до о если чтобы
-        """,
-    "serbian": """
-        и у је да на се су за од са не као што који која које али или из по био то а ће
-        i u je da na se su za od sa ne kao što koji koja koje ali ili iz po bio to a će
-        """,
-    "sesotho": """
-        ea le ho oa ba hore e ka tse sa ke ha na mme moo bona tsa se ne la hae hobane empa kapa
-        joalo eo hape tsena ena
-        """,
-    "spanish": """
-        de la que el en y a los del se las por un para con no una su al lo como más o pero sus le
-        ya fue este son entre también está desde muy sin hasta
-        """,
-    "swedish": """
-        och i att det som en på är av för med den till inte om ett han har de var jag från eller
-        men vi hade kan efter hon också när sig så vid sin under blev ska mellan vara
-        """,
-    "tamil": """
-        ஒரு இந்த மற்றும் என்று என அந்த இது உள்ள மேலும் ஆகும் அவர் அல்லது ஆனால் இருந்து என்ற கொண்டு அது
-        தான் போது பின்னர் முதல் வரை ஆகிய நான் அவர்கள் பல ஓர் இல்லை பற்றி
-        """,
-    "turkish": """
-        ve bir bu da de için ile olarak olan daha çok gibi kadar ne o en sonra ama var değil her
-        olduğu tarafından ya ise veya ki oldu bunu şey hem ancak göre
-        """,
-    "yiddish": """
-        און די איז פון אין צו א דער אז דאס האט ער מיט נישט זיי זיך וואס ניט אויף פאר אויך ווי מען
-        ביי אבער האבן געווען דאָס פֿון אַ איך צום
-        """,
-}
-
-
-CHARACTERS = 2000
-FALLBACK = "english"
-_LEAST_WORDS = 2
-_LEAST_SHARE = 0.04
-_RUNNER_UP = 0.9
-_SHOWN_SHARE = 0.05
-
-
-class Evidence:
-    """The detected languages of the documents of a library, collected in batches."""
-
-    def __init__(self) -> None:
-        self.documents = 0
-        self.counts: Counter[str] = Counter()
-        self._together: Counter[str] = Counter()
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Detect the languages of some documents."""
-        for text in texts:
-            words = _Words.of(text[:CHARACTERS])
-            language = words.language()
-            self.documents += 1
-            if language:
-                self.counts[language] += 1
-            elif not self.counts:
-                self._together += words.counts
-
-    @property
-    def language(self) -> str:
-        """The language of most documents with a detected one."""
-        if self.counts:
-            return min(self.counts, key=lambda name: (-self.counts[name], name))
-        return _Words(self._together).language() or FALLBACK
-
-    def describe(self, used: str) -> str:
-        """Return one line for the user: the language in use, and the evidence for it."""
-        looked = counted(self.documents, "document")
-        if not self.counts:
-            doubt = f"Language: {used} (too little text in {looked} to detect it; "
-            return Message(doubt, Option("language"), " changes it)")
-        number = self.counts[used]
-        evidence = f"{number:,} of {looked}" if number < self.documents else looked
-        least = _SHOWN_SHARE * self.counts.total()
-        others = [
-            f"{name} in {count:,}"
-            for name, count in self.counts.most_common()
-            if name != used and count >= least
-        ]
-        mixed = f"; {', '.join(others)}, all treated as {used}" if others else ""
-        return Message(
-            f"Language: {used} (detected in {evidence}{mixed}; ", Option("language"), " changes it)"
+# The lists of a library in which each document has its language; a name keeps its lists.
+_LISTS_OF = {
+    "own-1": tuple(
+        f"{language}-1"
+        for language in (
+            *("english", "german", "french", "spanish", "italian", "portuguese", "dutch"),
+            *("swedish", "danish", "norwegian"),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Counts of words, and the characters of scripts without spaces between words."""
-
-    counts: Counter[str]
-    unspaced: int = 0
-
-    @classmethod
-    def of(cls, text: str) -> _Words:
-        counts: Counter[str] = Counter()
-        unspaced = 0
-        for _, word, spaced in words(normalise(text), apostrophes=False):
-            if spaced:
-                counts[word] += 1
-            else:
-                unspaced += len(word)
-        return cls(counts, unspaced)
-
-    def language(self) -> str:
-        """Return the language of the words, or "" if it is unclear."""
-        if self.unspaced > sum(len(word) * count for word, count in self.counts.items()):
-            return NO_LANGUAGE
-        ranked = sorted(self._scores().items(), key=lambda pair: (-pair[1], pair[0]))
-        (first, most), (_, second) = (*ranked, ("", 0.0), ("", 0.0))[:2]
-        enough = most >= max(_LEAST_WORDS, _LEAST_SHARE * self.counts.total())
-        return first if enough and second <= _RUNNER_UP * most else ""
-
-    def _scores(self) -> dict[str, float]:
-        languages = function_words()
-        scores: defaultdict[str, float] = defaultdict(float)
-        for word, count in self.counts.items():
-            # Single letters of ASCII are names, initials and formulas as often as they are words.
-            own = languages.get(word, ()) if len(word) > 1 or not word.isascii() else ()
-            for language in own:
-                scores[language] += count / len(own)
-        return scores
+    )
+}
+_NEWEST_LISTS = "own-1"

@@ -12,6 +12,11 @@ Tokens are letters, numbers and marks only, in lower case, stemmed:
    single character stays as it is.
 4. Stop words are dropped, then Snowball stems (English: Porter 2). Words of more than 64
    characters are dropped: they are encoded files. Numbers stay.
+5. Since version 2 of the rules: "C++", "C#" (any letter) and ".NET" are words, "cplusplus",
+   "csharp" and "dotnet". A camelCase word of ASCII gives its whole and then its parts, so that
+   "parseXMLFile" is "parsexmlfile", "parse", "xml" and "file". A part of one letter stays with its
+   neighbour. A name such as "PostgreSQL" has no parts, nor a word of more than eight, which is
+   encoded data.
 
 Text is split coarsely, in C, only where rule 2 always splits, and each distinct chunk is analysed
 once.
@@ -21,13 +26,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from functools import cache
+from itertools import pairwise
 from string import ascii_letters, ascii_uppercase, digits
 from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
-from lpisearch.text.characters import located_pairs, normalise, origins, pairs, stretches, words
+from lpisearch.text.characters import (
+    UNSPACED,
+    located_pairs,
+    normalise,
+    origins,
+    pairs,
+    stretches,
+    words,
+)
+from lpisearch.text.detection import language_of
 from lpisearch.text.languages import NO_LANGUAGE, TokeniserSettings, stop_words
 
 if TYPE_CHECKING:
@@ -43,6 +59,9 @@ LONGEST_WORD = 64
 BLOCK_BYTES = 1 << 20
 """A text is split into blocks of about this size: a list of all its words would be much larger."""
 LONGEST_CACHED_CHUNK = 64
+MOST_PARTS = 8
+CASED_VERSION = 2
+"""The first version of the rules to which capitals and signs matter."""
 CACHED_CHUNKS = 300_000
 
 
@@ -51,12 +70,32 @@ class Tokeniser:
 
     def __init__(self, settings: TokeniserSettings | None = None) -> None:
         self.settings = settings or TokeniserSettings()
-        self._apostrophes = self.settings.language == "english"
-        self._stop_words = frozenset(map(normalise, stop_words(self.settings.stop_words)))
-        self._stem = _stemmer(self.settings.language)
-        self._separate = _separators(keep="'" if self._apostrophes else "")
+        own = self.settings.of_language()
+        self._apostrophes = own.language == "english"
+        self._stop_words = frozenset(map(normalise, stop_words(own.stop_words)))
+        self._stem = _stemmer(own.language)
+        self._others: dict[TokeniserSettings, Tokeniser] = {}
+        self._cased = self.settings.version >= CASED_VERSION
+        keep = "'" if self._apostrophes else ""
+        self._separate = _separators(keep=keep, cased=self._cased)
+        self._piece = re.compile(rf"(?:[^\x00-\x7f]|[A-Za-z0-9{keep}])+")
         self._chunks = _Cache(self._analyse)
         self._tokens_of_chunk = _Cache(self.tokens)
+
+    def of_language(self, name: str) -> Tokeniser:
+        """Return the tokeniser for documents in a language ("": that of most)."""
+        if not self.settings.is_mixed:
+            return self
+        settings = self.settings.of_language(name)
+        if settings not in self._others:
+            self._others[settings] = Tokeniser(settings)
+        return self._others[settings]
+
+    def of_text(self, text: str) -> Tokeniser:
+        """Return the tokeniser for a document that is not in the library."""
+        if not self.settings.is_mixed:
+            return self
+        return self.of_language(language_of(text, self.settings.main))
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens in the order of the text."""
@@ -64,6 +103,8 @@ class Tokeniser:
 
     def joined(self, text: str) -> str:
         """Return the tokens joined by single spaces: what a library stores and FTS5 indexes."""
+        if self._cased and any(sign.search(text) for sign in _SIGNS):
+            text = _NAMES.sub(lambda match: f" {_name(match.group())} ", text)
         separated = text.encode("utf-8", "surrogatepass").translate(self._separate)
         if len(separated) <= BLOCK_BYTES:
             return self._joined(separated)
@@ -85,29 +126,61 @@ class Tokeniser:
             original = chunk.group()
             if has_none is not None and has_none(self._tokens_of_chunk[original]):
                 continue
-            normal = normalise(original)
-            starts, ends = origins(original, normal)
-            for start, end, token in self._located(normal):
-                if wanted is not None and token not in wanted:
-                    continue
-                yield chunk.start() + starts[start], chunk.start() + ends[end - 1], token
+            for start, end, token in self._located(original):
+                if wanted is None or token in wanted:
+                    yield chunk.start() + start, chunk.start() + end, token
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
 
     def _analyse(self, chunk: bytes) -> str:
         if chunk.isalnum():  # of bytes: ASCII letters and digits only, so one word
-            return self._token(chunk.decode("ascii"))
-        normal = normalise(chunk.decode("utf-8", "surrogatepass"))
+            word = chunk.decode("ascii")
+            if self._cased and _HUMP.search(word):
+                return " ".join(token for _, _, token in self._located_word(word))
+            return self._token(word.lower())
+        text = chunk.decode("utf-8", "surrogatepass")
+        return " ".join(filter(None, map(self._tokens_of, _around_camel_case(text, self._cased))))
+
+    def _tokens_of(self, part: tuple[int, str, bool]) -> str:
+        _, text, is_camel_case = part
+        if is_camel_case:
+            return " ".join(token for _, _, token in self._located_word(text))
         tokens: list[str] = []
-        for _, word, spaced in words(normal, apostrophes=self._apostrophes):
+        for _, word, spaced in words(normalise(text), apostrophes=self._apostrophes):
             if spaced:
                 tokens.append(self._token(word))
             else:
                 tokens.extend(" ".join(pairs(run, LONGEST_WORD)) for run in stretches(word))
         return " ".join(filter(None, tokens))
 
-    def _located(self, normal: str) -> Iterator[tuple[int, int, str]]:
+    def _located(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield (start, end, token) of a text as given."""
+        if not self._cased or not _CASED.search(text):
+            yield from self._located_piece(text)
+            return
+        done = 0
+        for name in _NAMES.finditer(text):
+            yield from self._located_pieces(text, done, name.start())
+            if token := self._token(_name(name.group())):
+                yield name.start(), name.end(), token
+            done = name.end()
+        yield from self._located_pieces(text, done, len(text))
+
+    def _located_pieces(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        for piece in self._piece.finditer(text, start, end):
+            for at, part, is_camel_case in _around_camel_case(piece.group(), cased=True):
+                locate = self._located_word if is_camel_case else self._located_piece
+                for first, last, token in locate(part):
+                    yield piece.start() + at + first, piece.start() + at + last, token
+
+    def _located_piece(self, text: str) -> Iterator[tuple[int, int, str]]:
+        normal = normalise(text)
+        starts, ends = origins(text, normal)
+        for start, end, token in self._located_normal(normal):
+            yield starts[start], ends[end - 1], token
+
+    def _located_normal(self, normal: str) -> Iterator[tuple[int, int, str]]:
         for start, word, spaced in words(normal, apostrophes=self._apostrophes):
             if not spaced:
                 for offset, pair in located_pairs(word):
@@ -115,6 +188,14 @@ class Tokeniser:
                         yield start + offset, start + offset + len(pair), pair
             elif token := self._token(word):
                 yield start, start + len(word), token
+
+    def _located_word(self, word: str) -> Iterator[tuple[int, int, str]]:
+        """Yield a camelCase word, then its parts."""
+        if len(word) > LONGEST_WORD:
+            return
+        for start, end in [(0, len(word)), *camel_case_parts(word)]:
+            if token := self._token(word[start:end].lower()):
+                yield start, end, token
 
     def _token(self, word: str) -> str:
         if len(word) > LONGEST_WORD or word in self._stop_words:
@@ -158,14 +239,82 @@ def _stemmer(language: str) -> Callable[[str], str]:
     return stem
 
 
-def _separators(keep: str) -> bytes:
-    """Return a table for UTF-8: ASCII in lower case, a space for all but letters and digits.
+# RNAs and CX3CR1 have no hump; PostgreSQL and OpenSSL have one but are names.
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
+_WORD_AND_CAPITALS = re.compile("[A-Z][a-z]+[A-Z]+[a-z]?")
+_NAMES = re.compile(
+    r"(?<![^\W_])(?:[Cc]\+\+|[A-Za-z]#(?![^\W_]))|(?<![\w.])\.[Nn][Ee][Tt](?![^\W_])"
+)
+# What a name cannot be without; each begins with a sign, which is found fast.
+_SIGNS = (
+    re.compile(r"\+\+(?<=[Cc]\+\+)"),
+    re.compile(r"#(?<=[A-Za-z]#)"),
+    re.compile(r"\.[Nn][Ee][Tt]"),
+)
+_CASED = re.compile(rf"{_HUMP.pattern}|[+#]|\.[Nn][Ee]")
+
+
+def _name(written: str) -> str:
+    """Return the word for a name with signs."""
+    return written.lower().replace("++", "plusplus").replace("#", "sharp").replace(".", "dot")
+
+
+def is_name(written: str) -> bool:
+    """Tell a name with signs that is a word of its own, such as C++."""
+    return _NAMES.fullmatch(written) is not None
+
+
+def camel_case_parts(word: str) -> list[tuple[int, int]]:
+    """Return the starts and ends of the parts of a camelCase word; none of any other.
+
+    >>> camel_case_parts("parseXMLFile"), camel_case_parts("iPhone")
+    ([(0, 5), (5, 8), (8, 12)], [])
+    """
+    edges = [0]
+    if _WORD_AND_CAPITALS.fullmatch(word):
+        return []
+    for hump in _HUMP.finditer(word):
+        if min(hump.start() - edges[-1], len(word) - hump.start()) > 1:
+            edges.append(hump.start())
+    if not 1 < len(edges) <= MOST_PARTS:
+        return []
+    return list(pairwise([*edges, len(word)]))
+
+
+def _around_camel_case(text: str, cased: bool) -> Iterator[tuple[int, str, bool]]:  # noqa: FBT001
+    """Split a chunk at its camelCase words; yield (start, part, whether it is such a word)."""
+    done = 0
+    if cased and _HUMP.search(text):
+        for word in _camel_case().finditer(text):
+            if _HUMP.search(word.group()):
+                yield done, text[done : word.start()], False
+                yield word.start(), word.group(), True
+                done = word.end()
+    yield done, text[done:], False
+
+
+@cache
+def _camel_case() -> Any:
+    """Words of ASCII between characters that no normalisation makes part of a word."""
+    import regex
+
+    border = rf"[\p{{P}}\p{{Z}}{UNSPACED}]"
+    apostrophe = "['’＇]"  # noqa: RUF001 (as wide as an ideograph)
+    return regex.compile(
+        rf"(?<!\w{apostrophe})(?<=\A|{border})[A-Za-z0-9]++(?=\Z|{border})(?!{apostrophe}\w)",
+        regex.VERSION1,
+    )
+
+
+def _separators(*, keep: str, cased: bool) -> bytes:
+    """Return a table for UTF-8: a space for all ASCII but letters and digits.
 
     It may be applied before NFKC: no separator becomes part of a word by normalisation, and lower
-    case gives the same result before and after. Bytes above 127 are unchanged.
+    case, which `cased` leaves for later, gives the same result before and after. Bytes above 127
+    are unchanged.
     """
     separators = bytes(set(range(128)) - set(f"{ascii_letters}{digits}{keep}".encode()))
-    capitals = ascii_uppercase.encode()
+    capitals = b"" if cased else ascii_uppercase.encode()
     return bytes.maketrans(capitals + separators, capitals.lower() + b" " * len(separators))
 
 
@@ -190,6 +339,8 @@ def document_tokens(tokeniser: Tokeniser, document: Document) -> str:
     it. Counting the title twice was measured to help (docs/ranking.md).
     """
     title, text = document.title, document.text
+    if tokeniser.settings.is_mixed:
+        tokeniser = tokeniser.of_text(f"{title}\n{text}")
     if not title:
         return tokeniser.joined(text)
     titles = f"{title}\n" if _begins_with(text, title) else f"{title}\n{title}\n"

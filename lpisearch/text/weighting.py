@@ -17,11 +17,19 @@ bm25          t (k1 + 1) / (t + k1 (1 - b + b · length / mean length)) · idf,
 
 The n + 1 keeps a term of every document just above zero, so that a library of one document, or of
 equal ones, is not empty. A length is the sum of a document's counts of known terms.
+
+In a small library “cheap” and “puncture” may be equally rare; in English they are not. So the idf
+of a word of a query is that of the library and a share of the general one, log(1 / p), where p is
+the probability that a text of 1,000 words contains it. `frequency_lists` has the counts. The share
+is ¼ (1 + 1000 / (n + 1000)): the fewer documents, the less their own counts are worth.
 """
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,7 +38,7 @@ from lpisearch.errors import BadOption
 from lpisearch.messages import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -206,3 +214,47 @@ WEIGHTINGS = {
     "log-tfidf": Scheme(_logarithm, _idf),
     "bm25": Scheme(_saturated, _probabilistic_idf),
 }
+
+
+FREQUENCY_LISTS = Path(__file__).parent / "frequency_lists"
+# The frequency of the words in line n of a list, from 0, is about 10^(-n / 10).
+LEVELS = 10
+_WORDS_OF_TEXT = 1000
+_SHARE = 0.25
+_FEW_DOCUMENTS = 1000
+
+
+class GeneralWords:
+    """How common words are in a language, whatever the library.
+
+    `levels` has the line of each stem in the list of the language. A word that is not in it is a
+    level rarer than the rarest of those that are.
+    """
+
+    def __init__(self, levels: Mapping[str, int]) -> None:
+        self._levels = levels
+        self._rare = max(levels.values(), default=0) + 1
+        frequencies = 10.0 ** (-np.arange(self._rare + 1) / LEVELS)
+        self._idf = -np.log(-np.expm1(_WORDS_OF_TEXT * np.log1p(-np.minimum(frequencies, 0.5))))
+
+    def __contains__(self, term: str) -> bool:
+        return term in self._levels
+
+    def idf(self, terms: Iterable[str], n_documents: int) -> Floats:
+        """Return what is added to the idf of terms in a library of n documents."""
+        share = _SHARE * (1 + _FEW_DOCUMENTS / (n_documents + _FEW_DOCUMENTS))
+        levels = [self._levels.get(term, self._rare) for term in terms]
+        return np.asarray(share * self._idf[levels], np.float32)
+
+
+@cache
+def general_words(language: str) -> GeneralWords | None:
+    """Return the general frequencies of a language; None if there is no list of it."""
+    file = FREQUENCY_LISTS / f"{language}.txt.gz"
+    if not file.is_file():
+        return None
+    lines = zlib.decompress(file.read_bytes(), 16 + zlib.MAX_WBITS).decode().split("\n")
+    levels: dict[str, int] = {}
+    for level, line in enumerate(lines):
+        levels |= dict.fromkeys(line.split(), level)
+    return GeneralWords(levels)

@@ -33,9 +33,11 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.BadOption: 422,
     errors.NotUnicode: 422,
+    errors.QueryFieldInvalid: 422,
     errors.NothingThere: 422,
     errors.DocumentNotFound: 404,
     errors.IndexNotFound: 404,
+    errors.IndexNotHere: 404,
     errors.LibraryNotFound: 404,
     errors.LibraryUnwritable: 507,
     errors.LibraryDamaged: 500,

@@ -16,7 +16,9 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = folder / "documents" / file.relative_to(_SAMPLE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
+        os.utime(target, (1.7e9, 1.7e9))  # it is the date of a document without another
     made = {
         "note.txt": "Bread dough in a cold oven",
         "broken.jsonl": "{\n",
@@ -83,6 +86,10 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in made.items():
         (folder / name).write_text(content, encoding="utf-8")
     with threadpool_limits(1), lpisearch.open(folder / "library.db") as library:
+        library.ingest(folder / "documents")
+        # As an earlier version wrote it, which took a folder for a label where none was stated.
+        with closing(sqlite3.connect(folder / "library.db")) as connection, connection:
+            connection.execute("UPDATE sources SET size = -1, read_options = 'a3ab959dbb94525c'")
         library.ingest(folder / "documents")
         library.index(dims=3)
     return folder
@@ -118,7 +125,7 @@ def _normalised(value: Any, *folders: Path) -> Any:
 
 def _is_varying(name: str, value: Any) -> bool:
     is_mark = name == "state" and str(value).isdecimal()  # of a library: it is another for each
-    return name in _VARYING or is_mark
+    return name in {*_VARYING, "file_date"} or is_mark
 
 
 def _compare(face: str, answers: Mapping[str, Any]) -> None:
@@ -202,6 +209,7 @@ _REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("index: refused", {"json": {"options": {"method": "nonsense"}}}),
     ("predict", {"json": {"options": {"confidence": 0.0}}}),
     ("predicted", {"id": "a.txt"}),
+    ("traits", {"id": "a.txt"}),
     ("forgetPredicted", {"json": {"documents": ["a.txt"]}}),
     ("evaluate", {"json": {"what": "similarity", "options": {"methods": ["lsi"], "dims": 2}}}),
     ("dimensions", {"json": {"method": "spg", "dims": 1, "terms": 2, "documents": 1}}),
@@ -298,6 +306,7 @@ def _results(remote: RemoteLibrary, folder: Path) -> Iterator[tuple[str, Any]]:
     yield "index", remote.index("lsi", dims=2, name="lsi")
     yield "predict", remote.predict_labels(options=options.ClassifyOptions(confidence=0))
     yield "predicted", remote.predicted("note.txt")
+    yield "traits", remote.traits("note.txt")
     yield "forget", remote.forget_predicted("note.txt")
     yield "dimensions", remote.dimensions(DimensionOptions("spg", dims=1, terms=2, documents=1))
     yield (

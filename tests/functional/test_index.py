@@ -142,7 +142,7 @@ def test_an_interrupt_leaves_the_old_index_in_use(shelf: Path, sound: Callable[.
         out, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 5
     assert (process.returncode, out) == (130, b"")
-    assert b"Interrupted." in err
+    assert b"Interrupted. Nothing of this build was saved" in err
     assert open_index(shelf).vectors.shape[1] == 2
     assert len(list(shelf.with_suffix(".index").iterdir())) == 1
     sound()

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+import lpisearch
 from lpisearch.ingest.ingestion import run_ingest
+from lpisearch.model.documents import Filter
 from lpisearch.options import IngestOptions
 
 _SIGKILLED = -9
-_MOMENTS = {"first": 24, "update": 12}  # `make torture` takes more
+_MOMENTS = {"first": 24, "update": 12, "move": 8}  # `make torture` takes more
 _MOST_TRIES = 3  # so many times as many moments, on a machine that slows down
 _WORDS = ("ship", "boat", "harbour", "sail", "anchor", "tide", "wave", "storm", "pilot", "rope")
 
@@ -31,6 +33,23 @@ def _files(numbers: range, word: str = "") -> dict[str, str]:
     return files
 
 
+def _progress(documents: list[Any]) -> tuple[int, int]:
+    """Return how many documents there are, and how many of them have moved."""
+    return len(documents), sum("/c/" in path for _, path, *_ in documents)
+
+
+def _change(kind: str, base: Path, root: Path, folder: Callable[..., Path]) -> None:
+    """Change the files of a library, between two runs."""
+    if kind == "update":
+        shutil.rmtree(root)
+        folder(_files(range(100)) | _files(range(100, 130), "changed") | _files(range(200, 250)))
+        return
+    with lpisearch.open(base) as opened:
+        opened.label(where=Filter(path="a"), add="mine")
+    (root / "a").rename(root / "c")
+    (root / "records.jsonl").rename(root / "c" / "moved.jsonl")
+
+
 @pytest.mark.parametrize("kind", _MOMENTS)
 def test_nothing_is_lost_by_a_kill(
     tmp_path: Path,
@@ -43,15 +62,15 @@ def test_nothing_is_lost_by_a_kill(
 ) -> None:
     """Killed at any moment, a library opens, is sound, and is completed by a further run.
 
-    "first" makes a library from nothing; "update" changes, adds and prunes documents.
+    "first" makes a library from nothing; "update" changes, adds and prunes documents; "move" moves
+    files whose documents are labelled by hand.
     """
     options = IngestOptions(batch_documents=20, prune=kind == "update")
     root = folder(_files(range(150)))
     base = tmp_path / "base.db"
-    if kind == "update":
+    if kind != "first":
         run_ingest(base, [str(root)], options)
-        shutil.rmtree(root)
-        folder(_files(range(100)) | _files(range(100, 130), "changed") | _files(range(200, 250)))
+        _change(kind, base, root, folder)
 
     def begin(library: Path) -> Any:
         library.parent.mkdir()
@@ -72,7 +91,7 @@ def test_nothing_is_lost_by_a_kill(
     chance = random.Random(len(kind))  # noqa: S311 (moments, not secrets)
     span = min(durations)
     killed = 0
-    held: set[int] = set()
+    held: set[tuple[int, int]] = set()
     for number in range(_MOST_TRIES * _MOMENTS[kind]):
         if number >= _MOMENTS[kind]:
             if len(held) > 1:
@@ -86,7 +105,9 @@ def test_nothing_is_lost_by_a_kill(
         killed += process.exitcode == _SIGKILLED
         if library.exists():
             sound(library)
-            held.add(len(content(library)["documents"]))
+            held.add(_progress(content(library)["documents"]))
+            by_hand = [row for row in content(library)["labels"] if row[1] == "mine"]
+            assert kind != "move" or len(by_hand) == 75
         run_ingest(library, [str(root)], options)
         assert content(library) == expected
         sound(library)

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from lpisearch.cli.app import app
-from lpisearch.cli.commands import VERBS
 from lpisearch.cli.failures import Aside, Output
+from lpisearch.cli.verbs import VERBS
 from lpisearch.config import own_file, set_preference
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import IngestOptions
@@ -27,10 +27,10 @@ _FULL = Path("/dev/full")
 _COMMANDS = {
     "ingest NOTES": "The documents were saved",
     "index --method lsi --dims 2": "The index was built and is in use",
-    "query ship": "Nothing was changed",
-    "query ship --json": "Nothing was changed",
-    "query ship --csv": "Nothing was changed",
-    "query --queries QUERIES --trec": "Nothing was changed",
+    "search ship": "Nothing was changed",
+    "search ship --json": "Nothing was changed",
+    "search ship --csv": "Nothing was changed",
+    "search --queries QUERIES --trec": "Nothing was changed",
     "similar sea/0": "Nothing was changed",
     "classify ship": "Nothing was changed",
     "topics -n 2": "Nothing was changed",
@@ -108,7 +108,7 @@ def test_a_result_that_cannot_be_printed_is_stated(
 
 
 def test_every_verb_is_among_the_commands() -> None:
-    without_end = {"demo", "serve"}
+    without_end = {"demo", "serve", "watch"}
     assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - without_end
 
 

@@ -1,7 +1,4 @@
 import json
-import os
-import pty
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.terminals import on_a_terminal, plain
 
 _HEAVY = {"scipy", "sklearn", "alembic", "sqlalchemy", "numpy"}
 _SLOW_TO_START = {"scipy", "sklearn", "alembic"}
@@ -51,35 +50,6 @@ def test_reading_commands_are_light(
     assert not _imported("--db", library, *words) & _SLOW_TO_START
 
 
-def _on_a_terminal(library: Path, *words: str | Path, columns: int = 40) -> str:
-    """Run the program on a pseudo-terminal; return all that it printed there."""
-    keeper, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lpisearch", "--db", str(library), *map(str, words)],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm"},
-    )
-    os.close(terminal)
-    printed = b""
-    while True:
-        try:
-            block = os.read(keeper, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not block:
-            break
-        printed += block
-    os.close(keeper)
-    assert process.wait(30) == 0, printed
-    return printed.decode()
-
-
-def _plain(printed: str) -> str:
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed).replace("\r\n", "\n")
-
-
 @pytest.fixture
 def titled(folder: Callable[..., Path]) -> Path:
     """Return a folder with a long title, a wide one, and one that would paint the screen."""
@@ -96,21 +66,21 @@ def titled(folder: Callable[..., Path]) -> Path:
 
 
 def test_a_narrow_terminal(library: Path, titled: Path) -> None:
-    printed = _plain(_on_a_terminal(library, "ingest", titled))
-    assert "3 added" in printed
+    printed = plain(on_a_terminal("--db", library, "ingest", titled, columns=40))
+    assert "3 documents added" in printed
     assert {"JSON:", "Expecting", "quotes"} <= set(printed.split())
-    listing = _plain(_on_a_terminal(library, "docs", "list"))
+    listing = plain(on_a_terminal("--db", library, "docs", "list", columns=40))
     lines = [line.rstrip() for line in listing.splitlines()]
     assert all(len(line) <= 40 for line in lines)
     assert {"id0", "id1", "id2"} <= set(listing.split())
-    assert "documents" in _plain(_on_a_terminal(library, "status"))
-    assert "intact" in _plain(_on_a_terminal(library, "doctor"))
+    assert "documents" in plain(on_a_terminal("--db", library, "status", columns=40))
+    assert "intact" in plain(on_a_terminal("--db", library, "doctor", columns=40))
 
 
 def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> None:
-    _on_a_terminal(library, "ingest", titled)
+    on_a_terminal("--db", library, "ingest", titled, columns=40)
     for words in (("docs", "list"), ("docs", "show", "id2")):
-        printed = _on_a_terminal(library, *words, columns=200)
+        printed = on_a_terminal("--db", library, *words, columns=200)
         assert "paint" in printed
         assert "\x1b[41m" not in printed
         assert "\x07" not in printed
@@ -118,7 +88,7 @@ def test_documents_cannot_paint_the_terminal(library: Path, titled: Path) -> Non
 
 
 def test_json_on_a_terminal(library: Path, titled: Path) -> None:
-    printed = _plain(_on_a_terminal(library, "ingest", titled, "--json"))
+    printed = plain(on_a_terminal("--db", library, "ingest", titled, "--json", columns=40))
     assert json.loads(printed[printed.index("{") :])["added"] == 3
 
 

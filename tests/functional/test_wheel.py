@@ -56,7 +56,9 @@ def test_the_wheel_is_whole(wheel: Path) -> None:
     sample = {one for one in names if one.startswith("lpisearch/_sample_corpus/")}
     files = [one for one in (_CHECKOUT / "sample_corpus").rglob("*") if one.is_file()]
     assert len(sample) == len(files) > 0
-    assert {"lpisearch/py.typed", "lpisearch/_migrations/env.py"} <= names
+    lists = "lpisearch/text/frequency_lists"
+    data = {f"{lists}/README.md", f"{lists}/english.txt.gz"}
+    assert data | {"lpisearch/py.typed", "lpisearch/_migrations/env.py"} <= names
     assert not [one for one in names if one.startswith("tests/") or "__pycache__" in one]
 
 
@@ -76,7 +78,7 @@ def test_the_installed_program(
             text=True,
         ).stdout
 
-    assert json.loads(run("ingest", "notes", "--json"))["added"] == 2
+    assert json.loads(run("ingest", "notes", "--labels", "folder", "--json"))["added"] == 2
     assert json.loads(run("ingest", "notes", "--json"))["unchanged"] == 2
     status = json.loads(run("status", "--json"))
     assert (status["documents"], status["labels"]) == (2, {"land": 1, "sea": 1})

@@ -36,7 +36,7 @@ _VERBS = (
 )
 _TABLES = (
     *("sources", "documents", "document_sections", "labels", "label_edits", "predicted_labels"),
-    *("document_tokens", "settings", "indexes"),
+    *("document_tokens", "document_traits", "settings", "indexes"),
 )
 
 

@@ -3,12 +3,13 @@
 # ruff: noqa: E501 (markup is not cut where it has no line ends)
 
 import io
+import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable
 
 from tests.contracts.test_readers import EXAMPLES
-from tests.office import presentation, workbook, zipped
+from tests.office import outlook_message, presentation, workbook, zipped
 
 _ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
@@ -213,6 +214,85 @@ def archive_of(parts: list[tuple[str, bytes]]) -> bytes:
 
 
 # What is read where the smallest file would leave much of a reader untouched.
+_ASCIIDOC = b"""= On *boats*
+Ann Lee <ann@example.org>
+:date: 2024-01-31
+
+[[keel]]
+== The keel // of a boat
+* See https://example.org/a[them], <<keel,there>> and image::a.png[A boat].
+. `code` _and_ **more**
+////
+not this
+////
+[source,c]
+----
+int keel;
+----
+|===
+| a | b
+|===
+"""
+_INFO = b"""This is boats.info, produced by makeinfo version 6.8 from boats.texi.
+
+START-INFO-DIR-ENTRY
+* Boats: (boats).  How they float.
+END-INFO-DIR-ENTRY
+
+\x1f
+File: boats.info,  Node: Top,  Next: Keel,  Up: (dir)
+
+Boats
+*****
+
+* Menu:
+
+* Keel::  *Note Keel::.
+\x1f
+File: boats.info,  Node: Keel,  Prev: Top,  Up: Top
+
+1 Keel
+======
+
+P\bPo\bo
+\x1f
+Tag Table:
+Node: Top\x7f100
+\x1f
+End Tag Table
+"""
+_PO = b"""# A comment
+msgid ""
+msgstr ""
+"Project-Id-Version: boats 1.0\\n"
+"Language: de\\n"
+
+#: boat.c:1
+msgctxt "sea"
+msgid "one \\"boat\\""
+msgid_plural "%d boats"
+msgstr[0] "ein Boot"
+msgstr[1] "%d Boote"
+"""
+
+
+def _archive(kind: str) -> bytes:
+    """Return an archive of several formats, of which one is a mail with attachments."""
+    files = {"d/a.txt": b"The boat.", "../m.eml": _MAIL, "t.csv": _TABLE, "p.html": _PAGE}
+    buffer = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        return buffer.getvalue()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
 RICH: dict[str, Callable[[], bytes]] = {
     "docx": _document,
     "odt": _text_document,
@@ -233,4 +313,10 @@ RICH: dict[str, Callable[[], bytes]] = {
     "trec": lambda: _TREC,
     "smart": lambda: _SMART,
     "yaml": lambda: _YAML,
+    "asciidoc": lambda: _ASCIIDOC,
+    "info": lambda: _INFO,
+    "gettext": lambda: _PO,
+    "zip": lambda: _archive("zip"),
+    "tar": lambda: _archive("tar"),
+    "msg": lambda: outlook_message(_PAGE),
 }

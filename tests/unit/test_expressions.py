@@ -102,8 +102,17 @@ _MADE: dict[str, tuple[Callable[[str], object], ...]] = {
         if isinstance(script, str)
     ),
 }
-# These are compiled once, and are among `EXPRESSIONS`, or take nothing but names of files.
+# These are compiled once, and are among `EXPRESSIONS`, or take nothing but names of files, or the
+# escaped words of one query.
 _ELSEWHERE = {
+    "lpisearch.cli.hits._position",
+    "lpisearch.search.query._corrected",
+    "lpisearch.text.tokeniser._camel_case",
+    "lpisearch.search.compounds._exact",
+    "lpisearch.search.compounds._is_joined",
+    "lpisearch.search.compounds._loose",
+    "lpisearch.text.spelling._patterns",
+    "lpisearch.text.tokeniser.__init__",
     "lpisearch.text.characters._marks",
     "lpisearch.text.characters.compiled",
     "lpisearch.text.characters._patterns",

@@ -10,8 +10,8 @@ from typing import get_type_hints
 
 import lpisearch
 from lpisearch import options
-from lpisearch.cli.commands import VERBS
 from lpisearch.cli.output import flag
+from lpisearch.cli.verbs import VERBS
 from lpisearch.library import Library
 from lpisearch.model.documents import Filter
 from lpisearch.options import OPTION_CLASSES, IndexFields, IndexOptions, SweepOptions
@@ -28,9 +28,11 @@ _ALLOWED = {
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
     ("evaluation/page.py", "--ink"): "variables of CSS",
     ("readers/pdf.py", "-l"): "an option of tesseract",
-    ("readers/rtf.py", "-m"): "an option of antiword",
-    ("readers/rtf.py", "-w"): "an option of antiword and of catdoc",
-    ("readers/rtf.py", "-d"): "an option of catdoc",
+    ("readers/compound.py", "-m"): "an option of antiword",
+    ("readers/compound.py", "-w"): "an option of antiword and of catdoc",
+    ("readers/compound.py", "-d"): "an option of catdoc",
+    ("readers/compound.py", "-q"): "an option of xls2csv",
+    ("readers/compound.py", "-c"): "an option of xls2csv",
 }
 
 _FACES = ("cli/", "web/", "options.py", "model/documents.py")  # options declare the help of a face

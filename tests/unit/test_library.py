@@ -13,7 +13,10 @@ from lpisearch.errors import LibraryNotFound
 def opened(library: Path, folder: Callable[..., Path]) -> Library:
     """Return a library of two documents."""
     opened = lpisearch.open(library)
-    assert opened.ingest(folder({"sea/a.txt": "Ships.", "land/b.txt": "Cake."})).added == 2
+    assert (
+        opened.ingest(folder({"sea/a.txt": "Ships.", "land/b.txt": "Cake."}), labels="folder").added
+        == 2
+    )
     return opened
 
 

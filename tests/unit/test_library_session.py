@@ -22,7 +22,7 @@ def test_one_with_block_does_everything(
 ) -> None:
     files = {f"{one['labels'][0]}/{at}.txt": one["text"] for at, one in enumerate(records)}
     with lpisearch.open(library) as notes:
-        assert notes.ingest(folder(files)).added == len(notes) == len(files)
+        assert notes.ingest(folder(files), labels="folder").added == len(notes) == len(files)
         assert "No index yet" in notes.search(records[0]["text"]).notes[0]
         notes.index(options=IndexOptions(dims=4))
         answer = notes.search(records[0]["text"], k=3, explain=True)

@@ -19,8 +19,10 @@ import shutil
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError
@@ -41,7 +43,6 @@ from lpisearch.storage.tables import UNREADABLE as _UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _STEPS = 10_000  # virtual machine instructions between two looks at the clock
 
@@ -147,6 +148,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     """Open for reading; as immutable where SQLite cannot create its -shm file (a full disk)."""
     uri = path.as_uri()
     connection = _open(f"{uri}?mode=ro")
+    # Not for a writer: the trigger of deletions, known word by word, writes to FTS5.
+    connection.execute("PRAGMA trusted_schema = OFF")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.DatabaseError as error:
@@ -187,6 +190,7 @@ def _open(uri: str) -> sqlite3.Connection:
         factory=CountedConnection,
     )
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.set_progress_handler(connection.steps.are_too_many, _STEPS_BETWEEN)
     connection.create_function(
         PATH_FUNCTION, 2, lambda pattern, path: glob_of(pattern).matches(path), deterministic=True
     )
@@ -227,6 +231,8 @@ class Cursor(sqlite3.Cursor):
 
     def execute(self, *words: Any) -> Self:
         """Execute a statement."""
+        if isinstance(self.connection, CountedConnection):
+            self.connection.steps.taken = 0
         try:
             return super().execute(*words)
         except UnicodeDecodeError as error:
@@ -235,11 +241,39 @@ class Cursor(sqlite3.Cursor):
             raise damage from error
 
 
+_STEPS_BETWEEN = 5_000_000
+_STEPS_OF_ANY, _STEPS_A_BYTE = 500_000_000, 100
+
+
+class StepLimit:
+    """Ends a statement whose steps no file of its size can need: damaged pages may be endless.
+
+    Steps are counted, not seconds: a statement may wait for who takes its rows.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._path = Path(unquote(address.removeprefix("file://").partition("?")[0]))
+        self.taken = 0
+
+    def are_too_many(self) -> bool:
+        """Count steps; tell whether the statement is to end."""
+        self.taken += _STEPS_BETWEEN
+        if self.taken <= _STEPS_OF_ANY:
+            return False
+        with suppress(OSError):
+            size = self._path.stat().st_size
+            log = self._path.with_name(f"{self._path.name}-wal")
+            size += log.stat().st_size if log.exists() else 0
+            return self.taken > _STEPS_OF_ANY + _STEPS_A_BYTE * size
+        return False
+
+
 class CountedConnection(sqlite3.Connection):
     """A connection that is counted while it is open."""
 
     def __init__(self, *names: Any, **options: Any) -> None:
         self._counted = False
+        self.steps = StepLimit(str(names[0]))
         super().__init__(*names, **options)
         self._counted = True
         _OPEN.enter()
@@ -367,6 +401,8 @@ def _translated(path: Path, error: BaseException | None) -> LibraryError | None:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
         return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return LibraryDamaged(path, "reading it does not end")
     # FTS5 reports damage to its own tables as a plain error.
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or "invalid fts5" in reason:
         return LibraryDamaged(path, reason)

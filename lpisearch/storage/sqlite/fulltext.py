@@ -34,6 +34,8 @@ _LISTED = """SELECT term, doc FROM (
 SELECT term, doc, row_number() OVER () AS number FROM temp.library_terms)
 WHERE number % :step = 0"""
 _FOUND = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH :term"
+CREATE = """CREATE VIRTUAL TABLE documents_fts USING fts5(
+tokens, content='document_tokens', content_rowid='document_id', tokenize='ascii')"""
 DELETE_TRIGGER = """CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
 INSERT INTO documents_fts(documents_fts, rowid, tokens)
 VALUES ('delete', old.document_id, old.tokens); END"""

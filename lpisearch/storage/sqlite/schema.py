@@ -136,12 +136,18 @@ def _revision_at(path: Path) -> str | None:
 
 
 def _own_revision(path: Path, connection: Connection) -> str | None:
-    """Return the revision of a library; None for an empty file; refuse other databases."""
-    tables = set(inspect(connection).get_table_names())
-    if not tables:
-        return None
-    current = revision(connection)
+    """Return the revision of a library; None for an empty file; refuse other databases.
+
+    Nothing is asked of a table before the schema is known to be ours: a view may be endless.
+    """
     application = connection.execute(text("PRAGMA application_id")).scalar()
+    foreign = foreign_part(connection)
+    if foreign and application == APPLICATION_ID:
+        raise LibraryDamaged(path, f"{foreign} is not of this program")
+    tables = set(inspect(connection).get_table_names())
+    if not tables and not foreign:
+        return None
+    current = None if foreign else revision(connection)
     if current is None or not current.isdigit() or application != APPLICATION_ID:
         if tables >= OWN_TABLES:
             raise LibraryDamaged(path, "its schema version is damaged")
@@ -149,6 +155,57 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
     if current > HEAD:
         raise LibraryTooNew(path, current)
     return current
+
+
+_MOST_PARTS = 200
+
+
+def foreign_part(connection: Connection) -> str:
+    """Name a part of a schema that computes or does something, and is not ours; "" if none is.
+
+    Views, triggers, virtual tables, generated columns, indexes of expressions and partial ones.
+    Read from the schema alone, without asking any table.
+    """
+    parts = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
+    rows = connection.exec_driver_sql(parts, (_MOST_PARTS + 1,)).all()
+    if len(rows) > _MOST_PARTS:
+        return f"a schema of more than {_MOST_PARTS} parts"
+    for kind, name, table, sql in rows:
+        written = _plain(str(sql or ""))
+        known = _KNOWN.get((kind, name, table))
+        is_virtual = written.upper().startswith("CREATE VIRTUAL")
+        if known is not None or is_virtual or kind not in {"table", "index"}:
+            if written != known:
+                return f"the {'virtual table' if is_virtual else kind} “{name}”"
+        elif kind == "index" and (" WHERE " in written.upper() or _computes(connection, name)):
+            return f"the index “{name}”"
+        elif kind == "table" and _has_hidden_columns(connection, name):
+            return f"a column of the table “{name}”"
+    return ""
+
+
+def _plain(sql: str) -> str:
+    return " ".join(sql.split())
+
+
+_KNOWN = {
+    ("table", fulltext.TABLE, fulltext.TABLE): _plain(fulltext.CREATE).replace("( ", "("),
+    ("trigger", "document_tokens_deleted", "document_tokens"): _plain(fulltext.DELETE_TRIGGER),
+}
+
+
+def _computes(connection: Connection, index: str) -> bool:
+    """Tell whether an index is of an expression."""
+    columns = connection.exec_driver_sql("SELECT cid FROM pragma_index_xinfo(?)", (index,))
+    return any(cid == _EXPRESSION for cid in columns.scalars())
+
+
+def _has_hidden_columns(connection: Connection, table: str) -> bool:
+    columns = connection.exec_driver_sql("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
+    return any(columns.scalars())
+
+
+_EXPRESSION = -2
 
 
 def downgrade(path: Path, target: str) -> None:

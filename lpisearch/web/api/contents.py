@@ -9,7 +9,9 @@ from urllib.parse import quote
 from starlette.responses import StreamingResponse
 
 from lpisearch import __version__
+from lpisearch.errors import BadOption
 from lpisearch.model.codec import Findings, json_text, to_json
+from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions
 from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, ApiRequest, Param, Router, filter_of
 from lpisearch.web.problems import Refusal
@@ -21,15 +23,15 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import (
         Document,
         Entry,
-        Filter,
         LabelReport,
         PredictedLabel,
+        Traits,
     )
     from lpisearch.model.reports import IndexPlan
 
 
 _ID = Param("id", "Document id or path", in_path=True)
-_IDS = Param("id", "Document id or path; all are removed or none", many=True, required=True)
+_IDS = Param("id", "Document id or path; all are removed or none", many=True)
 _PDF = "application/pdf"
 _PDF_ENDING = ".pdf"
 # What a PDF may do where a browser shows it: nothing but be shown.
@@ -75,9 +77,10 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The number of removed documents."""
+    """The number of removed documents, and notes on labels given by hand to them."""
 
     removed: int
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +116,14 @@ def documents(request: ApiRequest) -> Listing:
     return Listing(*request.library.listing(filter_of(values), **page))
 
 
-@ENDPOINTS.add("DELETE", "/documents", (_IDS,), writes=True)
+@ENDPOINTS.add("DELETE", "/documents", (_IDS, *FILTER), writes=True)
 def delete_documents(request: ApiRequest) -> Removal:
-    """Remove documents."""
-    return Removal(request.library.delete(*request.values["id"]))
+    """Remove documents, by ids and paths or by filters."""
+    values, notes = request.values, list[str]()
+    where = filter_of(values)
+    if not values["id"] and where == Filter():
+        raise BadOption("id", "give document ids, paths or filters")
+    return Removal(request.library.delete(*values["id"], where=where, on_note=notes.append), notes)
 
 
 @ENDPOINTS.add("GET", "/documents/{id:path}", (_ID,), is_cached=True)
@@ -128,7 +135,9 @@ def document(request: ApiRequest) -> Document:
 @ENDPOINTS.add("DELETE", "/documents/{id:path}", (_ID,), writes=True)
 def delete_document(request: ApiRequest) -> Removal:
     """Remove a document."""
-    return Removal(request.library.delete(request.values["id"]))
+    notes: list[str] = []
+    number = request.library.delete(request.values["id"], on_note=notes.append)
+    return Removal(number, notes)
 
 
 @ENDPOINTS.add("GET", "/export", FILTER, answer=_TEXT, media_type="application/jsonl")
@@ -193,6 +202,12 @@ def label(request: ApiRequest) -> LabelReport:
 def predicted(request: ApiRequest) -> tuple[PredictedLabel, ...]:
     """Show the predicted labels of a document."""
     return request.library.predicted(request.values["id"])
+
+
+@ENDPOINTS.add("GET", "/traits/{id:path}", (_ID,), is_cached=True)
+def traits(request: ApiRequest) -> Traits:
+    """Show the language and the kind of a document."""
+    return request.library.traits(request.values["id"])
 
 
 @ENDPOINTS.add("POST", "/predicted/forget", body=SelectionRequest, writes=True)

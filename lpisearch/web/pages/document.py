@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lpisearch.library import Library
     from lpisearch.model.answers import Answer, Mark
-    from lpisearch.model.documents import Document
+    from lpisearch.model.documents import Document, Traits
 
 
 PART = 60_000  # characters that are shown at a time
@@ -76,7 +76,7 @@ def document(request: Request) -> Response:
         part=part,
         similar=similar,
         trouble=trouble,
-        facts=facts(shown),
+        facts=facts(shown, shared.library.traits(shown.id or name)),
         predicted=shared.library.predicted(shown.id or name),
         has_file=is_available(shared, shown),
         page=_page(shown, marks),
@@ -184,7 +184,7 @@ def spots(marks: Sequence[Mark], start: int, end: int) -> Iterator[Spot]:
         yield Spot(round((mark.start - start) * scale, 1), bool(mark.near))
 
 
-def facts(document: Document) -> list[tuple[str, str]]:
+def facts(document: Document, traits: Traits) -> list[tuple[str, str]]:
     """Return the facts about a document by name."""
     known = [
         ("date", document.date),
@@ -192,6 +192,8 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("format", document.media_type),
         ("path", document.path),
         ("length", f"{len(document.text):,} characters"),
+        ("language", traits.language),
+        ("kind", f"{traits.kind}: {traits.reason}" if traits.kind else ""),
     ]
     metadata = [(str(key), _text(value)) for key, value in document.metadata.items()]
     return [(name, value) for name, value in [*known, *metadata] if value]

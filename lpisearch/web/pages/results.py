@@ -49,12 +49,14 @@ class Shown:
     total: int = 0  # on all pages
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
+    corrected: str = ""
     trouble: LpiSearchError | None = None
+    hidden: int = 0  # of the total on no page, as a document before is nearly the same text
 
     @property
     def last_page(self) -> int:
         """The number of the last page."""
-        return min(max(-(-self.total // HITS), 1), LAST_PAGE)
+        return min(max(-(-(self.total - self.hidden) // HITS), 1), LAST_PAGE)
 
 
 def search(request: Request) -> Response:
@@ -97,7 +99,19 @@ def _answered(library: Library, choices: Choices, answer: Answer) -> Shown:
     marked = library.marks(choices.q, *first, options=choices.options)
     hits = [_shown_hit(hit, own) for hit, own in zip(answer, marked, strict=True)]
     total = answer.facets.total if answer.facets else len(answer)
-    return Shown(hits, answer.facets, answer.by, total, answer.notes, answer.suggestions)
+    shown = Shown(
+        hits,
+        answer.facets,
+        answer.by,
+        total,
+        answer.notes,
+        answer.suggestions,
+        hidden=answer.hidden,
+    )
+    if not answer.corrected:
+        return shown
+    # The page has a link where the first note names an option.
+    return replace(shown, notes=answer.notes[1:], suggestions=(), corrected=answer.corrected)
 
 
 def _shown_hit(hit: Hit, marks: Sequence[Mark]) -> ShownHit:
@@ -153,10 +167,13 @@ class Choices:
     split: str = ""
     folder: str = ""
     format: str = ""
+    language: str = ""
     since: str = ""
     until: str = ""
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
+    literal: str = ""
+    alike: str = ""  # "all": also documents that are nearly the same text as one before
     page: int = 1
 
     @classmethod
@@ -201,6 +218,7 @@ class Choices:
             since=self.since,
             until=self.until,
             media_type=self.format,
+            metadata=(("language", self.language),) if self.language else (),
         )
 
     @property
@@ -208,7 +226,14 @@ class Choices:
         """The options of the search."""
         offset = (self.page - 1) * HITS
         return SearchOptions(
-            by=self.by, k=HITS, offset=offset, where=self.where, sort=self.sort, facets=True
+            by=self.by,
+            k=HITS,
+            offset=offset,
+            where=self.where,
+            sort=self.sort,
+            facets=True,
+            literal=bool(self.literal),
+            collapse=self.alike != "all",
         )
 
     def pairs(self) -> Iterator[tuple[str, str]]:
@@ -234,7 +259,16 @@ class Choices:
 
     def chosen(self) -> Iterator[tuple[str, str, str]]:
         """Yield (name, value, address without it) for each value of the filter."""
-        for name in ("label", "predicted", "split", "folder", "format", "since", "until"):
+        for name in (
+            "label",
+            "predicted",
+            "split",
+            "folder",
+            "format",
+            "language",
+            "since",
+            "until",
+        ):
             value = getattr(self, name)
             for one in value if isinstance(value, tuple) else (value,) * bool(value):
                 yield name, one, self.without(name, one)
@@ -265,9 +299,18 @@ def _without(names: tuple[str, ...], document: str) -> tuple[str, ...]:
 
 _LEGS = {
     "words": ("Words", "BM25"),
+    "title": ("Words in the title and headings", ""),
+    "path": ("Words in the path", ""),
+    "near": ("Words near each other", ""),
     "place": ("Meaning", "cosine"),
     "feedback": ("Words from the top results", ""),
     "whole": ("The whole document", ""),
+    "compounds": ("Compound words", ""),
+    "language": ("Another language: counts half", ""),
+    "licence": ("A licence: counts half", ""),
+    "changes": ("A change log: counts half", ""),
+    "generated": ("A generated file: counts half", ""),
+    "encoder": ("Your encoder (not exact: no words explain it)", "cosine"),
 }
 
 

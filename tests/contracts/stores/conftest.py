@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from lpisearch.ingest.ingestion import tokenised
 from lpisearch.ingest.recorder import BatchWriter, Incoming
 from lpisearch.location import Location
 from lpisearch.model.documents import Document, Source
 from lpisearch.storage import create_store
 from lpisearch.storage.store import Store
 from lpisearch.text.languages import TokeniserSettings
-from lpisearch.text.tokeniser import Tokeniser, document_tokens
+from lpisearch.text.tokeniser import Tokeniser
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -50,7 +51,7 @@ def fill() -> Callable[[Store, Iterable[Mapping[str, Any]]], None]:
             Incoming(1, at, (str(one.id),), stated=True, path="/notes/all.jsonl", document=one)
             for at, one in enumerate(documents, start=1)
         ]
-        writer = BatchWriter(lambda one: document_tokens(tokeniser, one), lambda _: False)
+        writer = BatchWriter(lambda one: tokenised(one, tokeniser), lambda _: False)
         with store.writing() as transaction:
             writer.write(transaction, batch, "2026-01-01T00:00:00+00:00")
 

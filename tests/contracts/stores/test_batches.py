@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,14 +7,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpisearch.ingest.recorder import BatchWriter, Incoming, Written
-from lpisearch.model.documents import Document, Filter
+from lpisearch.model.answers import LabelShare
+from lpisearch.model.documents import Document, DocumentWrite, Filter, Source
 from lpisearch.storage.store import Store
 
 _NOW = "2026-01-01T00:00:00+00:00"
 
 
-def _tokens(document: Document) -> str:
-    return f"{document.title} {document.text}".lower()
+def _tokens(write: DocumentWrite) -> DocumentWrite:
+    return write._replace(tokens=f"{write.document.title} {write.document.text}".lower())
 
 
 def _writer(*gone: int, ids_are_global: bool = True) -> BatchWriter:
@@ -91,15 +93,37 @@ def test_title_and_text_are_told_apart(store: Store) -> None:
 def test_tokens_of_unchanged_documents_are_not_made_again(store: Store) -> None:
     tokenised: list[str] = []
 
-    def tokenise(document: Document) -> str:
-        tokenised.append(document.text)
-        return document.text
+    def tokenise(write: DocumentWrite) -> DocumentWrite:
+        tokenised.append(write.document.text)
+        return write
 
     first = [_incoming("one", "a"), _incoming("two", "b", position=2)]
     _write(store, BatchWriter(tokenise, lambda _source: False), *first)
     second = [_incoming("one", "a"), _incoming("three", "b", position=2)]
     _write(store, BatchWriter(tokenise, lambda _source: False), *second)
     assert tokenised == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("labels", [(), ("new",)])
+def test_a_document_of_a_missing_file_moves(store: Store, labels: tuple[str, ...]) -> None:
+    """Key, labels by hand and predictions stay; id, file, title and labels of the source change."""
+    origin = Source(1, "/notes/1.txt", "/notes", "text", 9, 9, "")
+    _write(store, _writer(), _incoming("ships", "1.txt", stated=False))
+    with store.writing() as transaction:
+        transaction.labels.edit([1], add=["sea"])
+        transaction.labels.predict({1: [LabelShare("guess", 0.5)]}, "c", _NOW)
+        edited = transaction.labels.by_hand([1])
+    assert edited == {"1.txt": ["+sea"]}
+    moved = _incoming("ships", "new/2.txt", source=2, stated=False, labels=labels)
+    batch = [replace(moved, origins=[origin]), _incoming("ships", "copy.txt", source=2, position=2)]
+    assert _write(store, _writer(1), *batch) == [("moved", 1), ("added", 0)]
+    with store.writing() as transaction:
+        transaction.sources.delete_empty([1, 2])
+        assert [one.id for one in transaction.sources.known().values()] == [2]
+        (entry, _) = transaction.documents.entries(Filter(), -1, 0)
+        assert transaction.documents.only("new/2.txt") == 1
+    assert (entry.labels, entry.predicted[0].label) == ((*labels, "sea"), "guess")
+    _assert_in_step(store)
 
 
 def test_an_id_twice_in_one_file(store: Store) -> None:
@@ -140,7 +164,7 @@ def test_an_id_of_another_file_is_taken(store: Store, *, together: bool) -> None
 
 def test_a_moved_file_takes_its_documents_along(store: Store) -> None:
     _write(store, _writer(), _incoming("one", "a"))
-    assert _write(store, _writer(1), _incoming("one", "a", source=2)) == [("unchanged", 0)]
+    assert _write(store, _writer(1), _incoming("one", "a", source=2)) == [("moved", 1)]
     assert _write(store, _writer(), _incoming("one", "a")) == [("taken", 2)]
     with store.writing() as transaction:
         transaction.sources.delete([1])
@@ -172,10 +196,10 @@ def test_a_taken_name_falls_to_the_next(store: Store) -> None:
 def test_a_failing_batch_leaves_nothing(store: Store) -> None:
     _write(store, _writer(), _incoming("one", "a", labels=("x",)))
 
-    def fail(document: Document) -> str:
-        if document.text == "bad":
+    def fail(write: DocumentWrite) -> DocumentWrite:
+        if write.document.text == "bad":
             raise ZeroDivisionError
-        return document.text
+        return _tokens(write)
 
     batch = [_incoming("two", "a"), _incoming("new", "b", position=2), _incoming("bad", "c")]
     with pytest.raises(ZeroDivisionError):

@@ -29,6 +29,7 @@ from lpisearch.model.documents import (
     PredictedLabel,
     Section,
     Source,
+    Traits,
     Trouble,
 )
 from lpisearch.options import ENTRY_SORTS
@@ -251,7 +252,7 @@ def test_sources_tell_what_they_have(store: Store, fill: Fill) -> None:
         known = transaction.sources.known()["/notes/1.jsonl"]
         assert (known.size, known.documents, known.gone) == (10, 2, 1)
         assert transaction.sources.known()["/notes/2.jsonl"].size == UNFINISHED
-        transaction.changes.delete_gone([1])
+        transaction.changes.delete([2])
         assert _ids(transaction) == ["a"]
 
 
@@ -378,12 +379,17 @@ def test_the_register_of_indexes(store: Store) -> None:
 def test_tokens_made_anew_are_what_is_found(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "ship"}, {"id": "b", "text": "ship"}])
     with store.writing() as transaction:
-        transaction.changes.replace_tokens({2: "boat boats"})
-        transaction.changes.replace_tokens({})
+        transaction.changes.replace_tokens({2: "boat boats"}, {2: Traits("german")})
+        transaction.changes.replace_tokens({}, {})
     with store.reading() as snapshot:
         assert snapshot.corpus.tokens([2]) == ["boat boats"]
         assert [key for key, _ in snapshot.lexical.bm25(["ship"])] == [1]
         assert snapshot.lexical.some_with("boat", 9) == [2]
+        assert snapshot.documents.traits_of([1, 2]) == {2: ("german", "", "")}
+        assert snapshot.documents.details([1, 2])[2].language == "german"
+        assert snapshot.documents.languages() == {"german": 1}
+        for value in ("german", "de"):
+            assert snapshot.documents.count(Filter(metadata=(("language", value),))) == 1
 
 
 def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Fill) -> None:
@@ -400,7 +406,7 @@ def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Fill) -> None:
 def test_beginnings_of_words(store: Store, fill: Fill) -> None:
     fill(store, [{"id": "a", "text": "shipping ship"}, {"id": "b", "text": "shop"}])
     with store.writing() as transaction:
-        transaction.changes.replace_tokens({1: "ship shipping", 2: "shop"})
+        transaction.changes.replace_tokens({1: "ship shipping", 2: "shop"}, {})
         lexical = transaction.lexical
         assert lexical.candidates([[Prefix("shi")]]) == {1}
         assert lexical.candidates([[Prefix("sh")]]) == {1, 2}
@@ -515,6 +521,6 @@ def test_traits_are_those_of_every_document(
     with store.reading() as snapshot:
         keys = snapshot.documents.keys()
         assert [tuple(row) for row in snapshot.documents.traits()] == [
-            (keys[0], "test", "2024", "/notes/all.jsonl", "text/plain"),
-            (keys[1], "", "", "/notes/all.jsonl", "text/plain"),
+            (keys[0], "test", "2024", "/notes/all.jsonl", "text/plain", ""),
+            (keys[1], "", "", "/notes/all.jsonl", "text/plain", ""),
         ]

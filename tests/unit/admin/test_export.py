@@ -35,7 +35,7 @@ def _stored(library: Path, documents: list[Document]) -> None:
             )
             for position, document in enumerate(documents, start=1)
         ]
-        BatchWriter(lambda document: document.text, lambda _: False).write(transaction, batch, "")
+        BatchWriter(lambda write: write, lambda _: False).write(transaction, batch, "")
 
 
 def _export(library: Path) -> str:
@@ -118,8 +118,13 @@ def test_an_export_does_not_depend_on_its_folder(
 
 
 def test_an_export_can_be_narrowed(folder: Folder, ingest: Ingest, library: Path) -> None:
-    ingest(folder({f"{split}/{label}/{n}.txt": "x" for split in ("train", "test")
-                   for label in "ab" for n in range(2)}))  # fmt: skip
+    files = {
+        f"{split}/{label}/{n}.txt": "x"
+        for split in ("train", "test")
+        for label in "ab"
+        for n in range(2)
+    }
+    ingest(folder(files), labels="folder", split="folder")
     stream = io.StringIO()
     wanted = Filter(labels=("a",), split="train", path="*/1.txt")
     assert export_documents(Session(library), stream, wanted) == 1

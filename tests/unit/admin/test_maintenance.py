@@ -7,8 +7,11 @@ import pytest
 from lpisearch.admin.listing import delete_documents, library_status
 from lpisearch.admin.maintenance import examine, retokenise
 from lpisearch.errors import BadOption, LibraryLocked
+from lpisearch.ingest.ingestion import tokenised
 from lpisearch.search.session import Session
-from lpisearch.storage import writer_lock
+from lpisearch.storage import open_store, writer_lock
+from lpisearch.storage.metadata import TOKENISER
+from lpisearch.text.languages import TokeniserSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +52,26 @@ def test_retokenising_changes_the_language(
     sound()
 
 
+def test_an_older_library_keeps_its_word_rules_until_it_is_told_otherwise(
+    library: Path, folder: Callable[..., Path], ingest: Ingest, sql: Sql, sound: Sound
+) -> None:
+    root = folder({"a.txt": "Written in C++ with parseHeader."})
+    ingest(root)
+    with open_store(library, writable=True) as store, store.writing() as transaction:
+        transaction.settings.set(TOKENISER, TokeniserSettings(version=1).as_dict())
+    folder({"a.txt": "Now in C++ with parseHeader.", "b.txt": "Or C++ with sendHeader."})
+    ingest(root)
+    words = "SELECT tokens FROM document_tokens ORDER BY document_id"
+    assert sql(words) == [("c parsehead",), ("b b c sendhead",)]
+    status = library_status(Session(library))
+    assert (status["word_rules"], status["newest_word_rules"]) == (1, 2)
+    assert any("rules 1" in finding.detail for finding in examine(library))
+    retokenise(library)
+    assert sql(words)[1] == ("b b cplusplus sendhead send header",)
+    assert library_status(Session(library))["word_rules"] == 2
+    sound()
+
+
 def test_retokenising_again_changes_nothing(library: Path, filled: Path, sql: Sql) -> None:
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens")
@@ -61,16 +84,16 @@ def test_retokenising_is_one_transaction(
 ) -> None:
     assert filled.is_dir()
     before = sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")
-    monkeypatch.setattr("lpisearch.admin.maintenance._AT_ONCE", 1)
+    monkeypatch.setattr("lpisearch.ingest.ingestion._AT_ONCE", 1)
     calls: list[Any] = []
 
-    def fail(_tokeniser: Any, _document: Any) -> str:
+    def fail(*given: Any) -> Any:
         calls.append(None)
         if len(calls) == 2:
             raise ZeroDivisionError
-        return "changed"
+        return tokenised(*given)
 
-    monkeypatch.setattr("lpisearch.admin.maintenance.document_tokens", fail)
+    monkeypatch.setattr("lpisearch.ingest.ingestion.tokenised", fail)
     with pytest.raises(ZeroDivisionError):
         retokenise(library, "german")
     assert (sql("SELECT * FROM document_tokens"), sql("SELECT * FROM settings")) == before

@@ -30,7 +30,6 @@ _WRONG_USAGE = [
     ("ingest", "NOTES", "--max-size", "0"),
     ("ingest", "NOTES", "--format", "wordstar"),
     ("ingest", "NOTES", "--language", "klingon"),
-    ("ingest", "NOTES", "--language", "german"),
     ("ingest", "NOTES", "--labels", "nowhere.csv"),
     ("docs", "show"),
     ("docs", "delete"),
@@ -142,6 +141,21 @@ def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.Monke
     done = cli("status")
     assert (done.exit_code, done.stdout) == (130, "")
     assert "Interrupted." in done.stderr
+
+
+@pytest.mark.parametrize(("from_documents", "said"), [(1, "Completed work"), (50, "Nothing of")])
+@pytest.mark.usefixtures("shelf")
+def test_an_interrupted_build_says_what_is_saved(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, from_documents: int, said: str
+) -> None:
+    def interrupt(*_words: Any, **_options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lpisearch.index.plan.FILES_FROM", from_documents)
+    monkeypatch.setattr("lpisearch.index.build.fit_index", interrupt)
+    done = cli("index")
+    assert done.exit_code == 130
+    assert f"Interrupted. {said}" in done.stderr
 
 
 def test_an_interrupt_at_the_start(

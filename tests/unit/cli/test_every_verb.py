@@ -1,5 +1,6 @@
 """What all verbs have in common: help, examples, the library that is meant."""
 
+import re
 import shlex
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lpisearch.cli.app import app
-from lpisearch.cli.commands import EXAMPLES, VERBS, load
+from lpisearch.cli.commands import load
+from lpisearch.cli.verbs import EXAMPLES, FIRST, VERBS
 from tests.programs import Cli
 
 
@@ -60,12 +62,12 @@ def test_examples_can_be_typed(verb: str, purpose: str, typed: str) -> None:
     assert not context.args
 
 
-@pytest.mark.parametrize("verb", ["query", "index"])
+@pytest.mark.parametrize("verb", ["search", "index"])
 def test_many_options_stand_under_headings(verb: str) -> None:
-    printed = _run(verb, "--help").stdout
+    printed = _run(verb, "--help-all").stdout
     headings = [line for line in printed.splitlines() if line.endswith(":") and line[0] != " "]
     assert len(headings) >= 6
-    assert {"query": "Filters:", "index": "Neighbour graph:"}[verb] in headings
+    assert {"search": "Filters:", "index": "Neighbour graph:"}[verb] in headings
     assert "Output:" in headings
 
 
@@ -100,7 +102,7 @@ def test_debugging_is_asked_for_after_the_verb_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "help_of"),
     [
-        (("query", "ship", "--by", "magic"), "query"),
+        (("query", "ship", "--by", "magic"), "search"),
         (("index", "--dims", "many"), "index"),
         (("evaluate", "classify", "--train", "much"), "evaluate classify"),
         (("evaluate", "--seed", "1", "cluster"), "evaluate"),
@@ -134,15 +136,79 @@ def test_a_folder_is_a_prefix(
 
 
 def test_help_lists_every_verb(cli: Cli) -> None:
-    printed = cli("--help").stdout
+    printed = cli("--help-all").stdout
     for name, verb in VERBS.items():
-        assert f"  {name.ljust(8)}  {verb.purpose}" in printed
+        assert re.search(f"\n  {name} +{re.escape(verb.purpose)}\n", printed)
 
 
-def test_a_mistyped_verb_is_guessed(cli: Cli) -> None:
-    result = cli("evaluat")
-    assert result.exit_code == 2
-    assert "Did you mean 'evaluate'?" in result.output
+def test_the_first_page_is_short(cli: Cli) -> None:
+    printed = cli("--help").stdout
+    assert printed == cli("help").stdout
+    assert len(printed.splitlines()) <= 32
+    for name, verb in VERBS.items():
+        assert (f"  {name} " in printed and verb.purpose in printed) is (name in FIRST)
+    assert f"  {', '.join(name for name in VERBS if name not in FIRST)}\n" in printed
+
+
+@pytest.mark.parametrize("words", [(), ("docs",), ("db",)], ids=" ".join)
+def test_a_verb_alone_prints_its_help(words: tuple[str, ...]) -> None:
+    """The help keeps its lines, so that it can be read."""
+    done = _run(*words)
+    assert done.exit_code == 2
+    assert done.stderr == _run(*words, "--help").stdout
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_the_short_help_has_a_dozen_options(verb: str) -> None:
+    """The full help has all others too; both have each option once."""
+    short, full = (
+        re.findall(r"^  (-.*?)(?:  |$)", _run(*verb.split(), form).stdout, re.MULTILINE)
+        for form in ("--help", "--help-all")
+    )
+    assert len(short) - 3 <= 13  # --db, --debug and --help are everywhere
+    assert set(short) <= set(full)
+    assert len(full) == len(set(full))
+    hidden = [option for option in COMMANDS[verb].params if option.hidden]
+    assert len(full) - len(short) == len(hidden) + 1  # --help-all itself
+    more = f"More options: lpisearch {verb} --help-all"
+    assert (more in _run(*verb.split(), "--help").stdout) is bool(hidden)
+
+
+@pytest.mark.parametrize(
+    ("typed", "verb"),
+    [
+        ("query", "search"),
+        ("find", "search"),
+        ("add", "ingest"),
+        ("list", "docs list"),
+        ("show", "docs show"),
+        ("help search", "search"),
+        ("help docs list", "docs list"),
+        ("help list", "docs list"),
+    ],
+)
+def test_other_names_of_a_verb(typed: str, verb: str) -> None:
+    help_of = [] if typed.startswith("help ") else ["--help"]
+    assert _run(*typed.split(), *help_of).stdout == _run(*verb.split(), "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("evaluat", "evaluate"),
+        ("serach", "search"),
+        ("qurey", "query"),
+        ("rm", "docs delete"),
+        ("backup", "db backup"),
+        ("reindex", "index"),
+    ],
+)
+def test_a_mistyped_verb_is_guessed(cli: Cli, typed: str, meant: str) -> None:
+    for words in ((typed,), ("help", typed)):
+        result = cli(*words)
+        assert result.exit_code == 2
+        assert f"Did you mean '{meant}'?" in result.output
+    assert "Did you mean" not in cli("xyzzy").output
 
 
 def test_a_verb_does_not_import_the_others() -> None:

@@ -155,7 +155,7 @@ def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 _VERBS = {
     words: command
     for words, command in _commands(typer.main.get_command(app))
-    if words not in {("demo",), ("serve",)}  # one runs the others, one does not end
+    if words not in {("demo",), ("serve",), ("watch",)}  # one runs the others, two do not end
 }
 _PLAUSIBLE = [
     "sea", "sea/0", "ship boat", "auto", "none", "lsi", "rlpi", "terms", "semantic", "lexical",

@@ -246,4 +246,4 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
 
 def test_every_option_of_an_index_can_be_typed() -> None:
     named = {each.name for each in fields(IndexOptions)}
-    assert named | {"json", "context"} == set(signature(command.index).parameters)
+    assert named | {"encoder", "json", "context"} == set(signature(command.index).parameters)

@@ -11,6 +11,7 @@ _NOTES = {
     "train/sea/a.txt": "A letter about ships.",
     "test/land/b.md": "---\ntitle: Cake “à la”\nauthor: me\n---\nA recipe for plum cake.",
     "empty.txt": "",
+    "bad.csv": ",,\n1",
 }
 
 
@@ -18,7 +19,7 @@ _NOTES = {
 def notes(folder: Callable[..., Path], ingest: Callable[..., Any]) -> Path:
     """Return a folder that is in the library."""
     root = folder(_NOTES)
-    ingest(root)
+    ingest(root, labels="folder", split="folder")
     return root
 
 
@@ -30,7 +31,7 @@ def test_ingest(cli: Cli, folder: Callable[..., Path], library: Path) -> None:
     counts = ("added", "updated", "unchanged", "removed", "missing", "failed")
     assert [first[name] for name in counts] == [2, 0, 0, 0, 0, 1]
     assert first["failures"] == [
-        {"path": str(root / "empty.txt"), "reason": "is empty", "where": ""}
+        {"path": str(root / "bad.csv"), "reason": "has no header row", "where": ""}
     ]
     assert first["seconds"] > 0
     assert json_of(cli("ingest", root, "--json"))["unchanged"] == 2

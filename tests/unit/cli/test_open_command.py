@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import sys
@@ -33,7 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     def start(command: list[str], **given: Any) -> SimpleNamespace:
         assert "shell" not in given
         commands.append(list(command))
-        return SimpleNamespace(poll=lambda: 0)  # it has ended
+        return SimpleNamespace(poll=lambda: 0, wait=lambda _seconds: 0)  # it has ended
 
     monkeypatch.setattr("lpisearch.cli.open.subprocess.Popen", start)
     monkeypatch.setattr(cli_open, "_viewer", lambda: ())
@@ -167,6 +168,44 @@ def test_nothing_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(LpiSearchError, match="No program could open") as caught:
         open_location(HitLocation("x", str(file)))
     assert "lpisearch config set opener COMMAND, or lpisearch docs show x" in str(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [("exit 3", "no program for it is installed"), ("echo no display >&2; exit 1", "no display")],
+)
+def test_a_viewer_that_fails_is_stated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
+) -> None:
+    viewer = tmp_path / "xdg-open"
+    viewer.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    viewer.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(LpiSearchError, match=f"xdg-open: {reason}"):
+        open_location(HitLocation("x", str(viewer)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "shown"),
+    [
+        ("ls.1", b".TH LS 1\n.SH NAME\nls \\- list ships\n", "ls - list ships"),
+        (
+            "box.mbox",
+            b"From a Wed Jan 31 12:30:45 2024\nSubject: Boats\n\nShips.\n",
+            "Boats\n\nShips.",
+        ),
+        ("a.txt.gz", gzip.compress(b"Of ships\n\nThey sail."), "Of ships\n\nThey sail."),
+    ],
+)
+def test_what_viewers_do_not_show_is_shown_here(
+    cli: Cli, folder: Callable[..., Path], name: str, content: bytes, shown: str
+) -> None:
+    cli("ingest", folder({name: content}))
+    cli("query", "ships")
+    assert cli("open", "1").stdout.strip().startswith(shown)
+    assert shown.rpartition("\n")[2] in json.loads(cli("open", "--json").stdout)["text"]
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,17 @@
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import Result
 
 from lpisearch import __version__
-from lpisearch.cli.hits import section_name
+from lpisearch.cli.hits import HitOutput, print_answer, section_name
 from lpisearch.cli.output import semantic_weight, size
-from lpisearch.model.answers import Passage
+from lpisearch.model.answers import Answer, Hit, Passage
 from lpisearch.model.documents import Section
-from lpisearch.storage import writer_lock
 from tests.programs import Cli
+from tests.unit.cli.test_progress import terminal
 
 
 def _lines(done: Result) -> list[str]:
@@ -26,13 +24,13 @@ def _lines(done: Result) -> list[str]:
 def test_a_first_and_a_second_ingest(cli: Cli, folder: Callable[..., Path]) -> None:
     root = folder({"sea/a.txt": "A letter about ships.", "program.exe": b"\0\1\2" * 999})
     first = cli("ingest", root)
-    assert _lines(first)[0].startswith("1 added, 0 updated, 0 unchanged, 0 removed, 0 failed in ")
-    passed_over, language = first.stderr.splitlines()
+    assert _lines(first)[0].startswith("1 document added in ")
+    passed_over, language, then = first.stderr.splitlines()
     assert passed_over == "Skipped, unsupported format: .exe (1)"
     assert language.startswith("Language: english")
+    assert then.startswith("Next: lpisearch ")
     second = cli("ingest", root)
-    assert "0 added, 0 updated, 1 unchanged" in _lines(second)[0]
-    assert "No changes." in second.stderr
+    assert _lines(second)[0].startswith("1 document unchanged in ")
 
 
 def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
@@ -40,40 +38,41 @@ def test_what_is_gone_is_said(cli: Cli, folder: Callable[..., Path]) -> None:
     cli("ingest", root)
     (root / "a.txt").unlink()
     assert "1 document is no longer on disk; --prune removes it." in cli("ingest", root).stderr
-    assert "1 unchanged, 1 removed" in _lines(cli("ingest", root, "--prune"))[0]
+    assert "1 document unchanged, 1 removed in " in _lines(cli("ingest", root, "--prune"))[0]
 
 
 def test_failures_are_grouped_by_reason(cli: Cli, folder: Callable[..., Path]) -> None:
-    """A line for each reason, the rarest first, with a few places; all of them where asked."""
-    root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30, "b.txt": ""})
+    """A line for each reason, the most frequent first, with a few places."""
+    root = folder({"a.jsonl": '{"text": "x"}\n' + "{broken\n" * 30, "b.pdf": "%PDF-x", "c.txt": ""})
     errors = cli("ingest", root).stderr.splitlines()
     at = errors.index("failed\treason\twhere")
-    assert errors[at + 1] == f"1\tis empty\t{root}/b.txt"
-    assert errors[at + 2].startswith("30\tnot valid JSON")
-    assert errors[at + 2].endswith(f"{root}/a.jsonl, line 4; …")
+    assert errors[at + 1].startswith("30\tnot valid JSON")
+    assert errors[at + 1].endswith(f"{root}/a.jsonl, line 4; …")
+    assert errors[at + 2] == f"1\tis damaged, or not a PDF file\t{root}/b.pdf"
+    assert "1 file is empty." in errors
     assert "(--failures all lists each one)" in errors
     every = cli("ingest", root, "--failures", "all").stderr
     assert f"{root}/a.jsonl\tline 31\tnot valid JSON" in every
 
 
 def test_known_failures_are_a_count(cli: Cli, folder: Callable[..., Path]) -> None:
-    root = folder({"a.txt": "", "b.txt": "one"})
+    root = folder({"a.csv": ",,\n1,2,3\n", "b.txt": "one"})
     cli("ingest", root)
     again = cli("ingest", root)
-    assert _lines(again)[0].startswith("0 added, 0 updated, 1 unchanged, 0 removed, 1 failed")
-    assert "No changes.\n1 failure from earlier runs (--failures all lists" in again.stderr
-    assert "is empty" not in again.stderr
-    assert "is empty" in cli("ingest", root, "--failures", "all").stderr
+    assert _lines(again)[0].startswith("1 document unchanged, 1 failed in ")
+    assert "1 failure from earlier runs (--failures all lists" in again.stderr
+    assert "no header" not in again.stderr
+    assert "no header" in cli("ingest", root, "--failures", "all").stderr
     assert cli("ingest", root, "--strict").exit_code == 1
     report = json.loads(cli("ingest", root, "--json").stdout)
     assert (report["failures"], len(report["known_failures"])) == ([], 1)
 
 
 def test_a_quiet_ingest_says_new_failures_alone(cli: Cli, folder: Callable[..., Path]) -> None:
-    root = folder({"a.txt": "", "b.txt": "one", ".c.txt": "", "d.xyz": "\0"})
+    root = folder({"a.csv": ",,\n1", "b.txt": "one", ".c.txt": "", "d.xyz": "\0", "e.txt": ""})
     done = cli("ingest", root, "--quiet")
     assert done.stdout == ""
-    assert done.stderr == f"\nfailed\treason\twhere\n1\tis empty\t{root}/a.txt\n"
+    assert done.stderr == f"\nfailed\treason\twhere\n1\thas no header row\t{root}/a.csv\n"
     done = cli("ingest", root, "-q")
     assert (done.stdout, done.stderr) == ("", "")
 
@@ -91,7 +90,7 @@ def test_what_is_left_out_is_said(cli: Cli, folder: Callable[..., Path]) -> None
     errors = cli("ingest", root, "--exclude", "skip*").stderr
     said = "Excluded: 1 by --exclude, 1 by .gitignore, 1 folder of installed packages, 2 hidden"
     assert f"{said} (include with --no-ignore, --hidden)" in errors
-    assert "2 added" in _lines(cli("ingest", root, "--no-ignore"))[0]
+    assert "2 documents added" in _lines(cli("ingest", root, "--no-ignore"))[0]
 
 
 @pytest.mark.parametrize("language", ["chinese", "zh", "Thai"])
@@ -116,11 +115,11 @@ def test_a_listing(cli: Cli, folder: Callable[..., Path]) -> None:
     assert _lines(done)[1].split("\t")[0] == "a"
     assert "Two lines and" in _lines(done)[1]
     assert len(_lines(done)) == 2
-    assert done.stderr == "1 of 1 documents\n"
+    assert done.stderr == "1 of 1 document\n"
 
 
 def test_status_and_doctor(cli: Cli, folder: Callable[..., Path]) -> None:
-    cli("ingest", folder({"sea/a.txt": "A letter about ships."}))
+    cli("ingest", folder({"sea/a.txt": "A letter about ships."}), "--labels", "folder")
     assert "documents\t1" in _lines(cli("status"))
     assert "sea\t1" in _lines(cli("status"))
     assert "ok\tdatabase file\tintact" in _lines(cli("doctor"))
@@ -128,7 +127,7 @@ def test_status_and_doctor(cli: Cli, folder: Callable[..., Path]) -> None:
 
 def test_a_document(cli: Cli, folder: Callable[..., Path]) -> None:
     """A shown document is its facts, an empty line and its text."""
-    cli("ingest", folder({"sea/a.txt": "A letter about ships.\nTwo lines."}))
+    cli("ingest", folder({"sea/a.txt": "A letter about ships.\nTwo lines."}), "--labels", "folder")
     lines = _lines(cli("docs", "show", "sea/a.txt"))
     assert "labels\tsea" in lines
     assert lines[-3:] == ["", "A letter about ships.", "Two lines."]
@@ -163,57 +162,6 @@ def test_sizes(number: float, shown: str) -> None:
     assert size(number) == shown
 
 
-def test_watching_takes_in_changes_until_it_is_stopped(
-    cli: Cli, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = folder({"a.txt": "One."})
-    pauses: list[Any] = []
-
-    def pause(_seconds: float) -> None:
-        pauses.append(None)
-        if len(pauses) == 2:
-            folder({"b.txt": "Two."})
-        if len(pauses) == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("lpisearch.cli.ingest.time.sleep", pause)
-    done = cli("ingest", root, "--watch")
-    assert done.exit_code == 130
-    reports = [line for line in done.stdout.splitlines() if " added" in line]
-    assert ["0 unchanged" in line for line in reports] == [True, False]
-
-
-def test_watching_outlives_what_passes(
-    cli: Cli, library: Path, folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = folder({"a.txt": "One."})
-    away = root.with_name("away")
-    locks = ExitStack()
-
-    def bring_back() -> None:
-        away.rename(root)
-        folder({"b.txt": "Two."})
-
-    steps: Iterator[Callable[[], object]] = iter([
-        lambda: root.rename(away), lambda: None, bring_back,
-        lambda: locks.enter_context(writer_lock(library, "index", 0)), locks.close,
-        lambda: folder({"c.txt": "Three."}),
-    ])  # fmt: skip
-
-    def pause(_seconds: float) -> None:
-        step = next(steps, None)
-        if step is None:
-            raise KeyboardInterrupt
-        step()
-
-    monkeypatch.setattr("lpisearch.cli.ingest.time.sleep", pause)
-    done = cli("ingest", root, "--watch", "--wait", "0")
-    assert done.exit_code == 130
-    assert [line[:7] for line in done.stdout.splitlines() if " added" in line] == ["1 added"] * 3
-    assert done.stderr.count(f"No such file or folder: {root}. Retrying.") == 1
-    assert done.stderr.count("is locked: lpisearch index") == 1
-
-
 def test_weights_of_the_subspace_are_said_by_length() -> None:
     calibration = {"safe": False, "documents": 500, "weights": {"16": 1.2, "4": 0.98, "8": 1.4}}
     said = "0.98 at 4, 1.4 at 8, 1.2 at 16 words, learned from 500 documents"
@@ -246,3 +194,12 @@ def test_a_document_says_how_many_sections_it_has(
     assert "heading" not in cli("docs", "show", "b.txt").stdout
     shown = json.loads(cli("docs", "show", "a.md", "--json").stdout)
     assert shown["sections"][1] == {"start": 19, "kind": "heading", "name": "Masts"}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_as_many_passages_as_asked_for(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = terminal(monkeypatch)
+    passages = tuple(Passage(f"Passage {n} of it.") for n in range(3))
+    hits = [Hit(n, f"id{n}", "", (), "", "", 1.0, passages=passages) for n in (1, 2)]
+    assert print_answer(Answer(tuple(hits), "hybrid"), HitOutput(passages=number))
+    assert screen.getvalue().count("Passage ") == 2 * number

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from lpisearch.cli.commands import VERBS, load
+from lpisearch.cli.commands import load
+from lpisearch.cli.verbs import VERBS
 
 Cli = Callable[..., Any]
 
@@ -27,10 +28,12 @@ _WRITTEN = {
 }
 _READ = {
     "ingest PATH",
-    "query --queries",
+    "watch PATH",
+    "search --queries",
     "classify TEXT|FILE",
     "index --pairs",
     "serve --root",
+    "index --encoder",  # a module, a table of words or an address
     "index --index-store",  # a folder of folders, as that beside a library
     *(f"evaluate{verb} --{name}" for verb in ("", " retrieval", " sweep")
       for name in ("queries", "qrels")),

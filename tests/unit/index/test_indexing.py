@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ def test_the_report_and_the_manifest_say_what_was_built(
 
     manifest = open_index(library).manifest
     assert manifest.spec == IndexSpec(**asked)
-    assert manifest.tokeniser["language"] == "english"
+    assert manifest.tokeniser["language"] == "auto"
     assert set(manifest.versions) >= {"lpisearch", "numpy", "scipy", "scikit-learn"}
     assert manifest.weighting["name"] == "log-tfidf"
     assert manifest.folded == {"documents": 0, "words": 0, "unknown": 0}
@@ -281,14 +281,41 @@ def test_others_write_while_an_index_is_worked_out(
 
 
 @pytest.mark.usefixtures("shelf")
-def test_a_writer_is_waited_for_and_named(build: Build, library: Path) -> None:
+def test_a_writer_is_waited_for_and_named(
+    build: Build, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is computed."""
     before = build(method="lsi")
+    monkeypatch.setattr("lpisearch.index.build.fit_subspace", None)
     with (
         writer_lock(library, "ingest", 0),
         pytest.raises(LibraryLocked, match="lpisearch ingest"),
     ):
         build(method="lsi", dims=2, wait_seconds=0.1)
     assert open_index(library).vectors.shape[1] == before.dims
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_computed_index_waits_for_a_later_writer(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpisearch.index.build._PATIENCE_SECONDS", 0.1)
+    stages: list[str] = []
+    with ExitStack() as lock:
+
+        def fit_and_lock(*arguments: Any) -> Any:
+            lock.enter_context(writer_lock(library, "ingest", 0))
+            return fit_subspace(*arguments)
+
+        def release(stage: str) -> None:
+            stages.append(stage)
+            if sum(one.startswith("waiting for lpisearch ingest") for one in stages) == 2:
+                lock.close()
+
+        monkeypatch.setattr("lpisearch.index.build.fit_subspace", fit_and_lock)
+        options = IndexOptions(method="lsi", dims=2, wait_seconds=0)
+        assert lpisearch.open(library).index(options=options, on_stage=release).documents == 40
+    assert sum(one.startswith("waiting") for one in stages) == 2
 
 
 @pytest.mark.usefixtures("shelf")

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lpisearch
-from lpisearch.errors import IndexDamaged, IndexNotFound, IndexOutdated, SubspaceError
+from lpisearch.errors import (
+    IndexDamaged,
+    IndexNotFound,
+    IndexNotHere,
+    IndexOutdated,
+    SubspaceError,
+)
 from lpisearch.index import format as folders
 from lpisearch.index import format as index_format
 from lpisearch.index.build import build_index, fit_index, publish_index
@@ -72,13 +78,42 @@ def test_without_an_index_there_is_none(shelf: Path) -> None:
 
 
 def test_a_missing_folder_is_damage(session: Session, shelf: Path) -> None:
-    shutil.rmtree(index_folder(shelf))
+    shutil.rmtree(next(index_folder(shelf).iterdir()))
     with pytest.raises(IndexDamaged, match="the folder is missing") as caught:
         session.index()
     assert caught.value.next_step == 'library.index(method="lsi", dims=2)'
     with session.snapshot() as snapshot:
         assert snapshot.engine is None
         assert isinstance(snapshot.trouble, IndexDamaged)
+
+
+def test_a_library_and_its_index_are_moved(
+    session: Session, shelf: Path, sound: Callable[..., None]
+) -> None:
+    """Alone, the library says that its index is not here, not that it is damaged."""
+    session.close()
+    moved, old = shelf.with_name("work.db"), index_folder(shelf)
+    copy = lpisearch.open(shelf).back_up()
+    shelf.rename(moved)
+    for alone in (moved, copy):
+        with lpisearch.open(alone) as library:
+            (index,) = library.status()["indexes"]
+            assert index["state"] == "not built here"
+            assert f"no {index_folder(alone)}. {old} has it: rename that." in index["note"]
+            assert 'Next: library.index(method="lsi", dims=2)' in index["note"]
+            answer = library.search("boat")
+            assert answer.by == "lexical"
+            assert "not built here" in answer.notes[0]
+            with pytest.raises(IndexNotHere):
+                library.vectors()
+        sound(alone)
+    old.rename(index_folder(moved))
+    with lpisearch.open(moved) as library:
+        assert library.status()["indexes"][0]["state"] == "ready"
+        assert library.search("boat").by == "hybrid"
+    assert "move that too" in lpisearch.open(copy).status()["indexes"][0]["note"]
+    lpisearch.open(copy).index(method="lsi", dims=2)
+    assert lpisearch.open(copy).status()["indexes"][0]["state"] == "ready"
 
 
 def test_an_index_that_lacks_an_array_is_of_an_earlier_version(shelf: Path) -> None:

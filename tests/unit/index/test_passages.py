@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import lpisearch
+from lpisearch.evaluation.retrieval import parse_measures, score_run
 from lpisearch.index.build import build_index, publish_index
 from lpisearch.index.subspace import SubspaceIndex, passage_arrays
 from lpisearch.options import IndexOptions
@@ -189,18 +191,20 @@ def test_an_index_without_passages_answers_as_before(books: Path, put: Put) -> N
         assert json.dumps(library.status()["indexes"][0]["passages"]) == "16"
 
 
-def test_evaluate_measures_whole_documents(books: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["hybrid", "semantic", "lexical"])
+def test_evaluate_measures_what_a_search_answers(books: Path, tmp_path: Path, by: str) -> None:
+    asked, judged = {"1": "ship harbour anchor", "2": "bread sail"}, {"book/1": 1, "book/2": 1}
     queries, judgements = tmp_path / "queries.tsv", tmp_path / "qrels.txt"
-    queries.write_text("1\tship harbour anchor\n")
-    judgements.write_text("1 0 book/1 1\n")
-    index = open_index(books)
-    ranks = []
-    for whole in (True, False):
-        engine = Engine(index, whole=whole)
-        scores = engine.scores(engine.look_up(["ship", "harbour", "anchor"]), "lexical").total
-        ranks.append(1 + int((scores > scores[40]).sum()))
-    assert ranks[1] < ranks[0]
-    wanted = lpisearch.RetrievalOptions(queries, judgements, by=("lexical",), measures=("RR",))
+    queries.write_text("".join(f"{name}\t{text}\n" for name, text in asked.items()))
+    judgements.write_text("".join(f"{name} 0 {book} 1\n" for name in asked for book in judged))
+    wanted = lpisearch.RetrievalOptions(queries, judgements, by=(by,), measures=("AP",))
     with lpisearch.open(books) as library:
+        run = {
+            name: [(hit.id, hit.score) for hit in library.search(text, by=by, k=50, collapse=False)]
+            for name, text in asked.items()
+        }
         (row,) = library.evaluate("retrieval", wanted=wanted).tables[0].rows
-    assert row["RR"] == pytest.approx(1 / ranks[0])
+        (alone,) = library.evaluate("retrieval", wanted=replace(wanted, whole=True)).tables[0].rows
+    found = score_run(run, dict.fromkeys(asked, judged), parse_measures(["AP"]))["AP"]
+    assert row["AP"] == pytest.approx(fmean(found.values()), abs=1e-4)
+    assert alone["AP"] != pytest.approx(row["AP"], abs=1e-3)

@@ -10,6 +10,8 @@ import pytest
 import lpisearch
 from lpisearch.admin.maintenance import retokenise
 from lpisearch.index.build import build_index
+from lpisearch.index.field_words import Fields
+from lpisearch.index.sequences import SEQUENCE_TERMS
 from lpisearch.location import index_folder
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions
@@ -252,3 +254,22 @@ def test_a_document_without_tokens_does_not_stop_an_ingest(
     sql("DELETE FROM document_tokens WHERE document_id > 40")
     assert put([{"id": "newer", "text": "boat"}], name="newer").index_notes == []
     assert not open_index(library).vectors[40].any()
+
+
+def test_an_ingest_keeps_fields_and_sequences(shelf: Path, put: Put) -> None:
+    build_index(shelf, IndexOptions(dims=5, neighbours=4))
+    put([{"id": "note", "title": "Quoin key", "text": "a short note on rope"}], name="note")
+    updated = open_index(shelf)
+    build_index(shelf, IndexOptions(dims=5, neighbours=4))
+    built = open_index(shelf)
+    names = [name for name in built.arrays if name.startswith("field_") or "sequence" in name]
+    assert len(names) > len(("starts", "terms"))
+    for ours in (updated, built):
+        terms = ours.postings.terms()
+        tokens = [terms[number] for number in ours.arrays[SEQUENCE_TERMS].tolist()]
+        assert tokens[-4:] == ["key", "short", "note", "rope"]
+        fields = Fields.of_arrays(ours.arrays)
+        assert fields is not None
+        assert fields.units_with("quoin")[0].tolist() == [len(ours.document_rows) - 1]
+    for name in names:
+        assert updated.arrays[name].tolist() == built.arrays[name].tolist(), name

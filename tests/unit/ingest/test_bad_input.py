@@ -48,12 +48,7 @@ def _zip(entries: dict[str, bytes]) -> bytes:
 
 _JSON_LINE = b'{"id": "%d", "text": "a line"}\n'
 _UNREADABLE = {
-    "empty.txt": b"",
-    "blank.txt": b" \n\t \n",
-    "empty.jsonl": b"",
-    "empty.csv": b"",
     "binary.txt": bytes(range(256)) * 40,
-    "nothing.pdf": b"",
     "damaged.pdf": b"%PDF-1.7\n" + b"\0rubbish\n" * 100,
     "damaged.docx": b"PK\x03\x04" + b"rubbish" * 100,
     "empty.docx": _zip({}),
@@ -286,6 +281,15 @@ def test_standard_input(
         assert (report.added, report.unchanged) == expected
         assert report.failures == []
     assert all(one.startswith("stdin-") for one in texts())
+
+
+def test_empty_files_are_counted(folder: Folder, ingest: Ingest) -> None:
+    root = folder({"a.txt": "", "b.txt": " \n", "c.pdf": "", "d.csv": "", "e.txt": "one"})
+    report = ingest(root)
+    assert (report.added, report.empty, report.failed) == (1, 4, 0)
+    folder({"e.txt": ""})
+    report = ingest(root, prune=True)
+    assert (report.empty, report.removed, report.failed) == (1, 1, 0)
 
 
 def test_empty_standard_input(ingest: Ingest, monkeypatch: pytest.MonkeyPatch) -> None:

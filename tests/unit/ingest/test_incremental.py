@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Held = Callable[[], Any]
     Sound = Callable[..., None]
 
-_COUNTS = ("added", "updated", "unchanged", "removed", "missing", "failed")
+_COUNTS = ("added", "updated", "unchanged", "moved", "removed", "missing", "failed")
 _NOTES = {"sea/a.txt": "A letter about ships.", "land/b.md": "# Cake\n\nA recipe for plum cake."}
 
 
@@ -165,7 +165,7 @@ def test_a_record_moves_to_another_file(folder: Folder, ingest: Ingest, sound: S
     folder({"m.jsonl": _lines(records[0])})
     ingest(root)
     folder({"z.jsonl": _lines(records[1]), "b.jsonl": _lines(records[2])})
-    assert _counts(ingest(root)) == {"unchanged": 3}
+    assert _counts(ingest(root)) == {"unchanged": 1, "moved": 2}
     assert _counts(ingest(root, prune=True)) == {"unchanged": 3}
     sound()
 
@@ -177,7 +177,7 @@ def test_a_moved_file_takes_its_documents_along(
     root = folder({"old.jsonl": _lines({"id": "a", "text": "one"}, {"id": "b", "text": "two"})})
     ingest(root)
     (root / "old.jsonl").rename(root / "new.jsonl")
-    assert _counts(ingest(root, prune=prune)) == {"unchanged": 2}
+    assert _counts(ingest(root, prune=prune)) == {"moved": 2}
     assert _counts(ingest(root, prune=True)) == {"unchanged": 2}
     assert list(held()) == ["a", "b"]
     sound()
@@ -185,7 +185,7 @@ def test_a_moved_file_takes_its_documents_along(
 
 def test_nested_roots_keep_ids_and_labels(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder({"sea/deep/a.txt": "one", "sea/b.txt": "two"})
-    ingest(root)
+    ingest(root, labels="folder")
     before = held()
     assert before["sea/deep/a.txt"] == ("one", "sea")
     assert _counts(ingest(root / "sea")) == {"unchanged": 2}
@@ -196,9 +196,9 @@ def test_nested_roots_keep_ids_and_labels(folder: Folder, ingest: Ingest, held: 
 
 def test_an_outer_root_keeps_ids(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder({"sea/deep/a.txt": "one"})
-    ingest(root / "sea")
+    ingest(root / "sea", labels="folder")
     assert held() == {"deep/a.txt": ("one", "deep")}
-    assert _counts(ingest(root)) == {"updated": 1}
+    assert _counts(ingest(root, labels="folder")) == {"updated": 1}
     assert held() == {"deep/a.txt": ("one", "sea")}
     assert _counts(ingest(root / "sea")) == {"unchanged": 1}
     assert _counts(ingest(root)) == {"unchanged": 1}
@@ -436,17 +436,38 @@ def test_a_freed_id_is_taken(folder: Folder, ingest: Ingest) -> None:
     root = folder({"1.jsonl": _lines(record), "2.jsonl": _lines(record)})
     assert _counts(ingest(root, ids="global")) == {"added": 1, "failed": 1}
     (root / "1.jsonl").unlink()
-    assert _counts(ingest(root, ids="global")) == {"unchanged": 1}
+    assert _counts(ingest(root, ids="global")) == {"moved": 1}
     assert _counts(ingest(root, prune=True)) == {"unchanged": 1}
 
 
 def test_changed_options_read_again(folder: Folder, ingest: Ingest, held: Held) -> None:
     root = folder(_NOTES)
-    ingest(root)
+    ingest(root, labels="folder")
     assert _counts(ingest(root, labels="none")) == {"updated": 2}
     assert {labels for _, labels in held().values()} == {None}
     assert _counts(ingest(root, labels="none")) == {"unchanged": 2}
-    assert _counts(ingest(root)) == {"updated": 2}
+    assert _counts(ingest(root, labels="folder")) == {"updated": 2}
+
+
+def test_folders_are_labels_where_that_is_said_once(
+    folder: Folder, ingest: Ingest, held: Held, sql: Sql
+) -> None:
+    root = folder({f"{name}/{n}.txt": f"{name} {n}" for name in ("sea", "sky") for n in range(5)})
+    report = ingest(root)
+    assert {labels for _, labels in held().values()} == {None}
+    assert any('labels="folder"' in note for note in report.notes)
+    ingest(root, labels="folder")
+    folder({"sea/0.txt": "changed", "sea/new.txt": "new"})
+    report = ingest(root)
+    assert _counts(report) == {"added": 1, "updated": 1, "unchanged": 9}
+    assert {held()[name][1] for name in ("sea/0.txt", "sea/new.txt")} == {"sea"}
+    assert not any("labels" in note for note in report.notes)
+    assert _counts(ingest(root, labels="stated")) == {"updated": 11}
+    # As an earlier version wrote it, which took folders where nothing was stated.
+    sql("UPDATE sources SET read_options = 'a3ab959dbb94525c'")
+    folder({"sky/new.txt": "new"})
+    assert _counts(ingest(root)) == {"added": 1, "unchanged": 11}
+    assert held()["sky/new.txt"][1] == "sky"
 
 
 def test_labels_of_a_csv_file(folder: Folder, ingest: Ingest, held: Held) -> None:
@@ -474,6 +495,9 @@ def test_labels_and_splits(folder: Folder, ingest: Ingest, sql: Sql) -> None:
     assert sql(statement) == [
         ("c", "dev", "x,y"),
         ("d", "", "z"),
+    ]
+    ingest(root, labels="folder", split="folder")
+    assert sql(statement) == [
         ("test/land/b.txt", "test", "land"),
         ("train/sea/a.txt", "train", "sea"),
     ]
@@ -497,7 +521,7 @@ def test_a_deleted_document_stays_deleted(
     from lpisearch.admin.listing import delete_documents
 
     root = folder(_NOTES)
-    ingest(root)
+    ingest(root, labels="folder")
     assert delete_documents(library, ["sea/a.txt"]) == 1
     assert _counts(ingest(root)) == {"unchanged": 1}
     folder({"sea/a.txt": "Another letter."})

@@ -44,7 +44,9 @@ def test_labels_and_splits_of_folders(
     ("option", "stated", "expected"),
     [
         ("auto", ("own",), ("own",)),
-        ("auto", (), ("space",)),
+        ("auto", (), ("space",)),  # of an earlier version
+        ("stated", ("own",), ("own",)),
+        ("stated", (), ()),
         ("folder", ("own",), ("space",)),
         ("none", (), ()),
         ("topic", ("own",), ("own",)),

@@ -121,9 +121,25 @@ def test_missing_named_column_is_stated(options: ReadOptions, reason: str, tmp_p
     assert error.value.what == reason
 
 
-def test_missing_text_column_is_stated(tmp_path: Path) -> None:
-    with pytest.raises(ReaderError, match=r"set it with text_field; its columns are “a”, “b”"):
-        _read(tmp_path / "a.csv", "a,b\n1,2\n")
+def test_without_a_text_column_all_columns_are_the_text(tmp_path: Path) -> None:
+    rows = "id,date,what,amount,label\n7,2024-03-01,Train to Leeds,45.20,travel\n8,,,3,\n"
+    assert _read(tmp_path / "a.csv", rows) == [
+        Document(
+            "Train to Leeds",
+            "2024-03-01\tTrain to Leeds\t45.20",
+            "7",
+            ("travel",),
+            date="2024-03-01",
+            metadata={"what": "Train to Leeds", "amount": "45.20"},
+        ),
+        Document("", "3", "8", metadata={"amount": "3"}),
+    ]
+
+
+def test_a_table_of_numbers_is_one_document(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.csv", "time,height\n1,2\n3,4\n") == [
+        Document("a", "time\theight\n1\t2\n3\t4")
+    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b",,\n1,2,3\n", bytes(300)])

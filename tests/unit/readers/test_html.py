@@ -142,3 +142,37 @@ def test_headings_are_sections() -> None:
         "Of boats",
         "Of ships",
     ]
+
+
+@pytest.mark.parametrize(
+    "furniture",
+    [
+        "<nav>menu</nav>",
+        "<header>site</header>",
+        "<footer>rights reserved</footer>",
+        "<aside>see also</aside>",
+        '<div role="navigation">menu</div>',
+        '<ul class="wide Breadcrumbs"><li>Home</ul>',
+        '<div id="sidebar">menu</div>',
+        '<div class="navheader"><table><tr><td>Part 2</table></div>',
+        '<h2 hidden></h2><p>Prev <a href="b">Up</a> | Next</p>',
+        "<p>Next: Tides, Previous: Ropes, Up: Boats &nbsp; [Contents][Index]</p>",
+    ],
+)
+def test_furniture_is_not_text(furniture: str) -> None:
+    for page in (f"{furniture}<p>words</p>", f"<p>words</p>{furniture}"):
+        assert read_page(page).text == "words"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<header><h1>Boats</h1></header>x", "Boats\nx"),
+        ("<article><header>by Ann</header>x<aside>a note</aside></article>", "by Ann\nx\na note"),
+        ('<section class="sidebar">menu</section><main><footer>f</footer></main>', "f"),
+        ("<p>Next: the harbour</p><p>Up and up</p>", "Next: the harbour\nUp and up"),
+        ("<nav>Home</nav><footer>Contents</footer>", "Home\nContents"),
+    ],
+)
+def test_what_only_looks_like_furniture_is_text(page: str, text: str) -> None:
+    assert read_page(page).text == text

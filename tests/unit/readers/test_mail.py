@@ -61,14 +61,16 @@ def test_html_is_read_where_plain_text_is_missing_or_blank(tmp_path: Path) -> No
     assert _document(tmp_path / "b.eml", message.as_bytes()).text == "as a page"
 
 
-def test_attachments_are_named_but_not_read(tmp_path: Path) -> None:
+def test_attachments_are_named(tmp_path: Path) -> None:
     message = EmailMessage()
     message["Subject"] = "Papers"
     message.set_content("See below.")
     message.add_attachment("not to be read", filename="Verträge.txt")
     message.add_attachment(b"\0", maintype="image", subtype="png")
-    document = _document(tmp_path / "a.eml", message.as_bytes())
-    assert document.text == "See below."
+    document, attached = read(MAIL_READER, tmp_path / "a.eml", message.as_bytes())
+    assert isinstance(document, Document)
+    assert isinstance(attached, Document)
+    assert (document.text, attached.text) == ("See below.", "not to be read")
     assert document.metadata["attachments"] == ["Verträge.txt", "image/png"]
 
 

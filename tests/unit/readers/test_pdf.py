@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,11 +14,14 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.pdf import READER, is_installed, iso_date
+from lpisearch.readers.pdf import IMAGE_READER, READER, _grey_map, is_installed, iso_date
 from tests.readers import read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from lpisearch.model.documents import IngestReport
 
 _FACTS = (
     b"<< /Title (Of Lighthouses) /Author (Ann Keeper) /Keywords (light, sea)"
@@ -225,3 +230,35 @@ def test_images_are_read_where_that_is_asked(tmp_path: Path) -> None:
     assert [one.name for one in document.sections] == ["1", "2"]
     with pytest.raises(ReaderError, match="tesseract"):
         list(READER.read(SourceFile.at(path), ReadOptions(ocr="no-such-language")))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
+def test_text_in_images_is_read_where_that_is_said(
+    folder: Callable[..., Path],
+    ingest: Callable[..., IngestReport],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = folder({"sign.png": b"The boat floats in port.", "sun.jpg": b"~ ii", "a.txt": "x"})
+    report = ingest(root)
+    assert (report.added, report.skipped) == (1, {".png": 1, ".jpg": 1})
+    assert "2 images skipped" in " ".join(report.notes)
+    program = tmp_path / "bin" / "tesseract"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec cat\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    report = ingest(root, ocr="eng")
+    assert (report.added, report.failed) == (1, 0)
+    assert ingest(root, ocr="eng").unchanged == 2
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
+def test_an_image_of_words(tmp_path: Path) -> None:
+    page = pypdfium2.PdfDocument(pdf_bytes([b"The boat floats in the", b"old harbour"]))[0]
+    drawn = _grey_map(page)
+    (document,) = read(IMAGE_READER, tmp_path / "a.png", drawn, ReadOptions(ocr="eng"))
+    assert isinstance(document, Document)
+    assert "The boat floats in the" in " ".join(document.text.split())
+    blank = b"P5 100 100 255\n" + bytes([255]) * 10_000
+    assert read(IMAGE_READER, tmp_path / "b.png", blank, ReadOptions(ocr="eng")) == []

@@ -29,6 +29,9 @@ _read = partial(read, TEXT_READER)
     [
         ("Boats\n\nThey float.", "Boats"),
         ("\n\n  Boats  \nThey float.", "Boats"),
+        ("= Boats =\nThey float.", "Boats"),
+        ("## Boats\nThey float.", "Boats"),
+        (".. _boats:\n\nBoats¶\nThey float.", "Boats"),
         ("Boats alone\n\n", ""),
         ("x" * 120 + "\nmore", "x" * 120),
         ("x" * 121 + "\nmore", ""),
@@ -318,3 +321,56 @@ def test_source_code(read_named: Read) -> None:
 def test_suffixes_are_told_once() -> None:
     suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
     assert len(suffixes) == len(set(suffixes))
+
+
+_READ = {
+    "of.txt": ("P\bPo\bo _\bo_\bf\n\x1b[1mme\x1b[0m", "Po of", "Po of\nme"),
+    "a.rst.txt": (".. _boats:\n\nBoats\n=====\n\nThey *float*.\n", "Boats", "Boats\n\nThey float."),
+    "a.adoc": (
+        "// no\n= On *boats*\n:author: A\n\n* See http://a.b[them], <<x,there>>\n----\n* c\n----\n",
+        "On boats",
+        "On boats\n\nSee them, there\n* c",
+    ),
+    "a.info": (
+        (
+            "This is a.info, produced by makeinfo.\n\n* Boats: (boats).  How they float.\n\x1f\n"
+            "File: a.info,  Node: Top\n\nHulls\n*****\n\n* Keel::  *Note Oak::.\n\x1f\nTag Table:\n"
+        ),
+        "Boats: How they float",
+        "Hulls\n\nKeel: Oak.",
+    ),
+    "a.po": (
+        (
+            'msgid ""\nmsgstr ""\n"Project-Id-Version: boats 1\\n"\n"Language: de\\n"\n\n#: a.c\n'
+            'msgid "A boat"\nmsgstr "Ein "\n"\\"Boot\\""\n\nmsgid "b"\nmsgstr ""\n'
+        ),
+        "boats 1 (de)",
+        'A boat\nEin "Boot"\n\nb',
+    ),
+    "a.page": (
+        "<page><info/><title>Add &eacute;</title><p>Click.</p></page>",
+        "Add é",
+        "Add é\nClick.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _READ)
+def test_text_without_its_marks(name: str, tmp_path: Path) -> None:
+    written, title, text = _READ[name]
+    path = tmp_path / name
+    path.write_text(written, encoding="utf-8")
+    source = SourceFile.at(path)
+    reader = reader_for(source, ReadOptions())
+    assert reader is not None
+    (document,) = reader.read(source, ReadOptions())
+    assert isinstance(document, Document)
+    assert (document.title, document.text) == (title, text)
+
+
+def test_what_is_not_xml_is_read_as_html(tmp_path: Path) -> None:
+    warning, document = read(READERS["xml"], tmp_path / "a.xml", "<p>One<br>two")
+    assert isinstance(warning, Problem)
+    assert warning.warning
+    assert isinstance(document, Document)
+    assert document.text == "One\ntwo"

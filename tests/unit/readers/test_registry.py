@@ -81,11 +81,27 @@ def test_format_option_is_used(tmp_path: Path) -> None:
     assert {_name(tmp_path / "a", b"x", name) for name in READERS} == set(READERS)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "reader"),
+    [
+        ("page.pdf", b"<!DOCTYPE html><p>No access", "html"),
+        ("note.docx", b"Just a note.", "text"),
+        ("page.xls", b"<html><table><tr><td>1", "html"),
+        ("cut.pdf", b"\0\1\2", "pdf"),
+        ("none.docx", b"", "docx"),
+    ],
+)
+def test_a_wrong_suffix_does_not_matter(
+    tmp_path: Path, name: str, data: bytes, reader: str
+) -> None:
+    assert _name(tmp_path / name, data) == reader
+
+
 def test_unknown_format_is_told_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(BadOption) as error:
         _name(tmp_path / "a", b"x", "markdwon")
     assert error.value.what == ("format: unknown format “markdwon” (did you mean markdown?).")
-    assert "auto, code, csv" in error.value.next_step
+    assert "auto, asciidoc, code, csv" in error.value.next_step
     with pytest.raises(BadOption, match="unknown format “zzz”\\."):
         _name(tmp_path / "a", b"x", "zzz")
 

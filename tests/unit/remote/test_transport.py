@@ -1,9 +1,13 @@
 """The way to a server and back."""
 
 import http.server
+import socketserver
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -104,3 +108,106 @@ def test_an_unknown_problem_is_a_refusal() -> None:
     wrong = error_of({"status": 422, "detail": "k no.", "errors": [{"field": "k", "reason": "no"}]})
     assert isinstance(wrong, lpisearch.BadOption)
     assert wrong.fields == ("k",)
+
+
+_DEEP = b"[" * 200_000
+_WRONG = {
+    "list": (b"[]", "expected kind"),
+    "null": (b"null", "expected kind"),
+    "text": (b'"documents"', "expected kind"),
+    "page": (b"<!DOCTYPE html><title>Welcome</title>", "not JSON"),
+    "deep": (_DEEP, "nested too deeply"),
+    "broken": (b'{"documents": ["\xff\xfe"]}', "not UTF-8"),
+    "empty object": (b"{}", "it has no “documents”"),
+    "wrong members": (b'{"documents": [1], "total": "many"}', "is not an object"),
+    "cut": (b'{"documents": [', "not JSON"),
+}
+
+
+@pytest.fixture
+def answering() -> Iterator[tuple[str, list[Callable[[BinaryIO], object]]]]:
+    """Serve what the first of some functions writes, headers included; yield the address too."""
+    writes: list[Callable[[BinaryIO], object]] = []
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline().strip():
+                pass
+            with suppress(OSError):
+                writes[0](cast("BinaryIO", self.wfile))
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", writes
+        server.shutdown()
+
+
+def _whole(content: bytes, status: str = "200 OK") -> Callable[[BinaryIO], object]:
+    return lambda out: out.write(
+        b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (status.encode(), len(content)) + content
+    )
+
+
+@pytest.mark.parametrize("kind", _WRONG)
+def test_an_answer_of_another_kind_is_stated(
+    answering: tuple[str, list[Callable[[BinaryIO], object]]], kind: str
+) -> None:
+    url, writes = answering
+    content, said = _WRONG[kind]
+    writes.append(_whole(content))
+    with lpisearch.connect(url, seconds=10) as library:
+        with pytest.raises(lpisearch.AnswerInvalid, match=said):
+            library.listing()
+        for name, *words in (("status",), ("vectors",), ("search", "x"), ("names", "label")):
+            with suppress(lpisearch.LpiSearchError):
+                getattr(library, name)(*words)
+        writes[0] = _whole(content, "422 No")
+        with pytest.raises(lpisearch.LpiSearchError):
+            library.status()
+        writes[0] = lambda out: out.write(b"HTTP/1.1 200 OK\r\n\r\n" + content + b"\n")
+        with pytest.raises(lpisearch.LpiSearchError):
+            next(iter(library))
+
+
+def _drip(out: BinaryIO) -> None:
+    out.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    _drops(out)
+
+
+def _drops(out: BinaryIO) -> None:
+    while True:
+        out.write(b" ")
+        out.flush()
+        time.sleep(0.05)
+
+
+def _without_end(out: BinaryIO) -> None:
+    out.write(b"HTTP/1.1 200 OK\r\n\r\n{")
+    while True:
+        out.write(b" " * 65536)
+
+
+@pytest.mark.timeout(20)
+def test_an_answer_has_limits(
+    answering: tuple[str, list[Callable[[BinaryIO], object]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of time for the whole of it, headers included, and of bytes."""
+    url, writes = answering
+    monkeypatch.setattr("lpisearch.remote.transport._MOST_BYTES", 1 << 20)
+    for write in (_drip, _drops):
+        writes[:] = [write]
+        begun = time.monotonic()
+        library = lpisearch.connect(url, seconds=0.5)
+        with pytest.raises(lpisearch.ServerUnreachable, match=r"took more than 0\.5 s"):
+            library.status()
+        assert time.monotonic() - begun < 5
+    writes[:] = [_without_end]
+    library = lpisearch.connect(url, seconds=10)
+    with pytest.raises(lpisearch.AnswerInvalid, match="more than"):
+        library.status()
+    with pytest.raises(lpisearch.AnswerInvalid, match="more than"):
+        next(iter(library))

@@ -130,7 +130,12 @@ def test_paths_are_shown_as_typed(
 
 def test_files_that_cannot_be_read(indexed: Path, folder: Callable[..., Path]) -> None:
     """Each is said with its reason; the others are judged."""
-    files = {"a.bin": b"\x00\x01\x02", "b.pdf": b"no", "c.txt": "", "d.jsonl": '{"text": "x"}\n{'}
+    files = {
+        "a.bin": b"\x00\x01\x02",
+        "b.pdf": b"%PDF-",
+        "c.txt": "",
+        "d.jsonl": '{"text": "x"}\n{',
+    }
     root = folder(files)
     found = list(classify(indexed, [str(root / name) for name in files]))
     failed = {each.input: each.note for each in found if each.failed}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.errors import BadOption
+from lpisearch.errors import BadOption, QueryFieldInvalid
 from lpisearch.index.build import build_index
 from lpisearch.library import Library
+from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, SearchOptions
 from lpisearch.search import query as search_query
+from lpisearch.text.spelling import SPELLED, WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +53,8 @@ def shop(request: pytest.FixtureRequest, put: Callable[..., IngestReport], libra
 def answer(shop: Path) -> Callable[..., Answer]:
     """Return a way to ask the library."""
 
-    def ask(text: str, by: str = "hybrid") -> Answer:
-        return _search(shop, text, SearchOptions(by=by, k=50))
+    def ask(text: str, by: str = "hybrid", **fields: Any) -> Answer:
+        return _search(shop, text, SearchOptions(by=by, k=50, **fields))
 
     return ask
 
@@ -185,8 +188,8 @@ def test_hits_are_sorted_by_date_or_title(put: Callable[..., IngestReport], libr
             opened.search("bread", sort="dates")
         with pytest.raises(BadOption, match="sorted by score"):
             list(opened.batch([("1", "bread")], options=SearchOptions(sort="date")))
-    assert orders == {"date": "cadb", "oldest": "dacb", "title": "abcd", "path": orders["path"]}
-    assert pages == [[(1, "c"), (2, "a")], [(3, "d"), (4, "b")]]
+    assert orders == {"date": "bcad", "oldest": "dacb", "title": "abcd", "path": orders["path"]}
+    assert pages == [[(1, "b"), (2, "c")], [(3, "a"), (4, "d")]]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +234,7 @@ def test_a_prefix_of_no_word_is_said(answer: Callable[..., Answer]) -> None:
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("strasburg", ""),
+        ("strasburg", "maker"),
         ("straßburg", "maker"),
         ("strassburg", "maker"),
         ("broemmelmeier", "maker"),
@@ -267,10 +270,87 @@ def test_the_exact_spelling_ranks_first(put: Callable[..., IngestReport], librar
 def test_a_word_that_no_document_has_is_answered_with_the_nearest(
     answer: Callable[..., Answer], typed: str, meant: str
 ) -> None:
-    told = answer(typed)
+    told = answer(typed, literal=True)
     assert told.suggestions[0].word == typed
     assert told.suggestions[0].nearest[0] == meant
     assert any(f"“{typed}” (did you mean “{meant}”?)" in note for note in told.notes)
+    assert (told.hits, told.corrected) == ((), "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "corrected"),
+    [
+        ("postgrse bankk", "postgres bank"),
+        ("zzyzx postgrse -report", "zzyzx postgres -report"),
+        ("bread acounts*", ""),
+        ('"postgrse" bread', ""),
+        ("title:postgrse", ""),
+        ("agent reposts", ""),
+    ],
+)
+def test_the_search_goes_on_with_a_correction(
+    answer: Callable[..., Answer], typed: str, corrected: str
+) -> None:
+    """Unless the word is demanded as it is, or is a common one of its language."""
+    told = answer(typed, "lexical")
+    assert told.corrected == corrected
+    if corrected:
+        assert told.hits == answer(corrected, "lexical").hits
+        assert told.notes[0] == (
+            f"Showing results for “{corrected}”; to search instead for “{typed}”, use literal"
+        )
+
+
+def test_no_part_of_a_word_is_suggested(shop: Path, put: Callable[..., IngestReport]) -> None:
+    """And none that was only in documents that are gone."""
+    put([{"id": "new", "text": "Replication to the den of a lion."}], name="new.jsonl")
+    assert _search(shop, "replicaton", SearchOptions()).corrected == "replication"
+    assert _search(shop, "dentist", SearchOptions()).suggestions[0].nearest == ()
+    with Library(shop) as library:
+        library.delete("new")
+        for typed in ("replicaton", "replication", "lion"):
+            gone = library.search(typed)
+            assert (gone.corrected, gone.hits) == ("", ())
+            assert gone.suggestions[0].nearest == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("computerise", {"maker"}),
+        ("tires", {"plain"}),
+        ("Colour", {"agents"}),
+        ("swam", {"bee"}),
+        ("travelled", set()),
+    ],
+)
+def test_british_and_american_spellings_meet(
+    library: Path, put: Callable[..., IngestReport], typed: str, found: set[str]
+) -> None:
+    put(
+        [
+            {"id": "maker", "text": "We computerize ovens; bread"},
+            {"id": "plain", "text": "a flat tyre; bread"},
+            {"id": "agents", "text": "colors of birds; ship"},
+            {"id": "art", "text": "ship and sea; bread"},
+            {"id": "bee", "text": "sea birds swimming"},
+        ]
+    )
+    for _ in range(2):
+        hits = _search(library, typed, SearchOptions(by="lexical")).hits
+        assert {hit.id for hit in hits} == found
+        build_index(library, IndexOptions(dims=1))
+
+
+def test_an_index_without_a_table_of_words(shop: Path) -> None:
+    """An index of an earlier version corrects by what documents say."""
+    with Library(shop) as library:
+        library.search("bread")
+        for _, engine in library._session._engines.values():
+            for name in (*WRITTEN, *SPELLED):
+                engine.index.arrays.pop(name)
+        assert library.search("postgrse").corrected == "postgres"
+        assert library.search("broemmelmeier", by="lexical")[0].id == "maker"
 
 
 def test_a_word_like_no_other_has_no_suggestion(answer: Callable[..., Answer]) -> None:
@@ -317,9 +397,79 @@ def test_explanations_add_up_for_expanded_words(shop: Path) -> None:
     assert bool(explained) == any(hit.cosine is not None for hit in hits)
     for hit in explained:
         assert hit.explanation is not None
+        names = [name for name, _ in hit.explanation.weights]  # the rarest first
+        assert 0 < names.index("bread") == len(names) - 2
         assert hit.explanation.cosine == pytest.approx(hit.cosine, abs=1e-4)
 
 
 def _search(path: Path, text: str, options: SearchOptions) -> Answer:
     with Library(path) as library:
         return library.search(text, options=options)
+
+
+@pytest.fixture
+def shelves(folder: Callable[..., Path], ingest: Callable[..., IngestReport]) -> None:
+    """Fill the library with files of several folders, endings and times."""
+    row = '{"id": "row", "text": "Bread", "date": "2019-02-03", "labels": ["x", "y z"]}'
+    files = {
+        "a/letters/b.txt": "Bread",
+        "letters/c.MD": "Bread",
+        "d.html": "<p>Bread",
+        "e.jsonl": row,
+    }
+    root = folder(files)
+    os.utime(root / "d.html", (1.5e9, 1.5e9))  # July 2017
+    ingest(root)
+
+
+@pytest.mark.usefixtures("shelves")
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("bread ext:md", {"letters/c.MD"}),
+        ("bread ext:txt EXT:md", {"a/letters/b.txt", "letters/c.MD"}),
+        ("bread -ext:html -ext:jsonl", {"a/letters/b.txt", "letters/c.MD"}),
+        ("bread dir:letters", {"a/letters/b.txt", "letters/c.MD"}),
+        ("bread dir:a/letters", {"a/letters/b.txt"}),
+        ("bread date:2017", {"d.html"}),
+        ("date:2016-05..2019", {"d.html", "row"}),
+        ('bread label:"y z" label:x', {"row"}),
+        ("bread (ext:md OR date:2019)", {"letters/c.MD", "row"}),
+        ('bread "ext:md"', set()),
+    ],
+)
+def test_fields_name_documents(query: str, names: set[str], library: Path) -> None:
+    with Library(library) as opened:
+        answer = opened.search(query)
+        assert {hit.id for hit in answer} == names
+        assert "no words" not in " ".join(answer.notes)
+
+
+@pytest.mark.usefixtures("shelves")
+def test_the_time_of_a_file_counts_where_a_text_has_no_date(library: Path) -> None:
+    with Library(library) as opened:
+        answer = opened.search("bread", sort="date")
+        assert [hit.id for hit in answer][-2:] == ["row", "d.html"]
+        assert answer[-1].date == ""
+        assert answer[-1].file_date.startswith("2017-07-1")
+        assert "time of the file counts" in " ".join(answer.notes)
+        assert opened.entries(sort="oldest")[0].id == "d.html"
+        assert [hit.id for hit in opened.search("bread", where=Filter(until="2018"))] == ["d.html"]
+
+
+@pytest.mark.usefixtures("shelves")
+def test_a_path_is_any_folder_of_that_name_but_for_a_deletion(library: Path) -> None:
+    with Library(library) as opened:
+        wanted = Filter(path="letters")
+        assert len(opened.search("bread", where=wanted)) == 2
+        assert opened.delete(where=wanted) == 1
+
+
+@pytest.mark.usefixtures("shelves")
+def test_a_field_that_names_nothing_says_so(library: Path) -> None:
+    with Library(library) as opened:
+        assert "No document matches ext:xyz" in opened.search("bread ext:xyz").notes
+        with pytest.raises(QueryFieldInvalid, match="“soon” is not a date"):
+            opened.search("date:soon")
+        with pytest.raises(BadOption, match="no document has the label “z”"):
+            opened.search("label:z")

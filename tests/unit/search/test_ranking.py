@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.ranking import alphabet_ranks, best, is_near, rank_of, rounded
+from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
 
 few_values = st.lists(st.sampled_from([0.0, 0.5, 0.5000001, 1.0]), max_size=12)
 
@@ -37,10 +37,3 @@ def test_ranks_and_rounding() -> None:
     assert [rank_of(scores, float(score)) for score in scores] == [1, 2, 2, 4]
     assert rank_of(scores[[1, 3]], float(scores[3])) == 2
     assert str(rounded(np.array([-1e-9, 0.12345678], np.float32)).tolist()) == "[0.0, 0.123457]"
-
-
-def test_nearly_the_same() -> None:
-    one = np.array([1, 0], np.float32)
-    assert is_near(one, np.array([[0, 1], [0.99, 0.141]], np.float32))
-    assert not is_near(one, np.array([[0.97, 0.243]], np.float32))
-    assert not is_near(one, np.empty((0, 2), np.float32))

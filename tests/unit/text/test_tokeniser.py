@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from lpisearch.model.documents import Document
 from lpisearch.text import characters
 from lpisearch.text import tokeniser as module
-from lpisearch.text.characters import normalise
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, document_tokens
 
 ENGLISH = Tokeniser()
 FRENCH = Tokeniser(TokeniserSettings.for_language("french"))
 PLAIN = Tokeniser(TokeniserSettings.for_language("none"))
+FIRST_RULES = Tokeniser(TokeniserSettings(version=1))
 ALL = [
     ENGLISH,
+    FIRST_RULES,
     FRENCH,
     PLAIN,
     *(Tokeniser(TokeniserSettings.for_language(code)) for code in ("de", "tr", "ar", "hi", "ta")),
@@ -31,7 +32,7 @@ ALL = [
 # Characters that have once been a trap: apostrophes, marks, joiners, casefolds that grow or
 # compose, digits in rings, scripts without spaces, separators of every kind.
 TRAPS = (
-    "aAbBkKİIıiſßŉǰẖ'’ʼ＇\"`_-.<=>\u0338\u0301\u0308\u0307\u0345\u3099\u00ad\u200b\u200c\u200d\ufeff"
+    "aAbBcCkK+#.nNeEtTİIıiſßŉǰẖ'’ʼ＇\"`_-.<=>\u0338\u0301\u0308\u0307\u0345\u3099\u00ad\u200b\u200c\u200d\ufeff"
     "\u0000\u001c\u0085\u00a0\u2028\u3000½²①ﷺﬁΣςσЖж東京タワー々〇ｶﾞサ한국어가กำแพงश्रीमान்நकि9٣"
     "\ud800\U0001f600\ufe0f\u1680;:!?。、「」"
 )
@@ -40,7 +41,7 @@ texts = st.text(st.one_of(st.sampled_from(TRAPS), st.characters(codec=None)), ma
 
 def reference(tokeniser: Tokeniser, text: str) -> list[str]:
     """Analyse the whole text at once, with neither coarse cut nor cache."""
-    return [token for _, _, token in tokeniser._located(normalise(text))]
+    return [token for _, _, token in tokeniser._located(text)]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,34 @@ def reference(tokeniser: Tokeniser, text: str) -> list[str]:
 def test_english_rules(text: str, tokens: list[str]) -> None:
     """Each rule of the module's docstring shows in an example made by hand."""
     assert ENGLISH.tokens(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "before"),
+    [
+        ("C++ c++11 i++", ["cplusplus", "cplusplus", "11"], ["c", "c", "11"]),
+        ("(C#) F#", ["csharp", "fsharp"], ["c", "f"]),
+        (".NET ASP.NET a.net", ["dotnet", "asp", "net", "net"], ["net", "asp", "net", "net"]),
+        ("parseXMLFile", ["parsexmlfil", "pars", "xml", "file"], ["parsexmlfil"]),
+        ("“fooBar” 'fooBar'", ["foobar", "foo", "bar"] * 2, ["foobar"] * 2),
+        ("使用fooBar方法", ["使用", "foobar", "foo", "bar", "方法"], ["使用", "foobar", "方法"]),
+        ("iPhone RNAs CX3CR1", ["iphon", "rnas", "cx3cr1"], ["iphon", "rnas", "cx3cr1"]),
+        ("OpenSSL fooBarᵃ", ["openssl", "foobara"], ["openssl", "foobara"]),
+        ("aBcDeFgH" * 4, ["abcdefgh" * 4], ["abcdefgh" * 4]),
+    ],
+)
+def test_the_second_rules_know_signs_and_camel_case(
+    text: str, tokens: list[str], before: list[str]
+) -> None:
+    """A library that was made by the first rules keeps its tokens."""
+    assert ENGLISH.tokens(text) == tokens
+    assert FIRST_RULES.tokens(text) == before
+
+
+def test_names_and_camel_case_are_located_as_wholes_and_parts() -> None:
+    text = "in C++, getElementById()"
+    found = [text[start:end] for start, end, _ in ENGLISH.spans(text)]
+    assert found == ["C++", "getElementById", "get", "Element", "Id"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +132,8 @@ def test_coarse_cut_changes_nothing(text: str) -> None:
 def test_coarse_cut_holds_for_every_character(tokeniser: Tokeniser) -> None:
     for plane in range(0, 0x20000, 0x1000):
         text = " ".join(
-            f"K{char}k<{char}'{char}N{char}" for char in map(chr, range(plane, plane + 0x1000))
+            f"K{char}k<{char}'{char}N{char} eF{char}g{char}Ef"
+            for char in map(chr, range(plane, plane + 0x1000))
         )
         assert tokeniser.tokens(text) == reference(tokeniser, text)
 

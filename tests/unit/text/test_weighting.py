@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from math import log, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from lpisearch.errors import BadOption
-from lpisearch.text.weighting import WEIGHTINGS, Weighting, normalise_rows
+from lpisearch.text.languages import TokeniserSettings
+from lpisearch.text.weighting import (
+    FREQUENCY_LISTS,
+    WEIGHTINGS,
+    Weighting,
+    general_words,
+    normalise_rows,
+)
 
 # Three documents, three terms: the first term in all of them, the last in one.
 COUNTS = csr_array(np.array([[1, 2, 0], [3, 1, 0], [1, 0, 2]], np.float32))
@@ -109,3 +117,26 @@ print(len(weights), [name for name in ("scipy", "sklearn", "regex") if name in s
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "2 []\n"
+
+
+def test_general_frequencies() -> None:
+    """A word that is rare in English adds more than a common one, most in a small library."""
+    english = general_words("english")
+    assert english is not None
+    common, way, rare, unknown = english.idf(["one", "way", "punctur", "replicaton"], 10_000)
+    assert 0 <= common < way < rare < unknown
+    assert english.idf(["punctur"], 10)[0] > rare > english.idf(["punctur"], 10**7)[0]
+    assert "punctur" in english
+    assert "replicaton" not in english
+
+
+@pytest.mark.parametrize("file", sorted(FREQUENCY_LISTS.glob("*.gz")), ids=lambda file: file.name)
+def test_lists_of_frequencies(file: Path) -> None:
+    """Every list is of a known language, and its numbers tell 7 from 1998 and both from 54321."""
+    words = general_words(TokeniserSettings.for_language(file.name.split(".")[0]).language)
+    assert words is not None
+    assert np.all(np.diff(words.idf(["7", "1998", "54321"], 0)) > 0)
+
+
+def test_a_language_without_a_list() -> None:
+    assert general_words("none") is None

@@ -36,6 +36,15 @@ def test_a_page_that_history_brings_back_is_whole(page: TestClient) -> None:
     assert page.get("/", params={"q": "ship"}, headers=headers).text.startswith("<!doctype html>")
 
 
+def test_a_misspelt_word_is_corrected_with_a_way_back(page: TestClient) -> None:
+    shown = page.get("/", params={"q": "harbuor"}).text
+    assert "Showing results for <b><bdi>harbour</bdi></b>" in shown
+    assert '<a href="/?q=harbuor&amp;literal=1"><bdi>harbuor</bdi></a>' in shown
+    literal = page.get("/", params={"q": "harbuor", "literal": "1"}).text
+    assert "Showing results" not in literal
+    assert "harbour</bdi></a>" in literal  # as a suggestion
+
+
 def test_near_words_are_told_from_words(page: TestClient) -> None:
     shown = page.get("/", params={"q": "anchor", "by": "semantic"}).text
     assert '<mark class="near"' in shown

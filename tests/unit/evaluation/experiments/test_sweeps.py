@@ -165,7 +165,7 @@ def test_a_report_says_what_it_depends_on(shelf: Path) -> None:
         "documents": 40,
         "source": shelf.name,
         "weighting": "log-tfidf",
-        "language": "english",
+        "language": "auto",
         "methods": "terms, lsi, rlpi",
         "classes": "all",
         "over": "dims",

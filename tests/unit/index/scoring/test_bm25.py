@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
 import pytest
 
-from lpisearch.index.postings import Bm25, Postings
+from lpisearch.index.postings import Bm25, GeneralIdf, Postings
 from lpisearch.search.query import Query
 from lpisearch.text.vocabulary import count_all_terms
+from lpisearch.text.weighting import general_words
 
 TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]
 
@@ -52,3 +54,15 @@ def test_nothing_to_find() -> None:
     assert bm25.scores(ask(bm25)).tolist() == [0] * 4
     empty = leg(["", ""])
     assert empty.scores(ask(empty)).tolist() == [0, 0]
+
+
+def test_rare_in_the_language() -> None:
+    """Of words that are equally rare here, that which is rarer in English finds first."""
+    bm25 = leg(["cheap sea", "punctur sea", "way sea", "cake"])
+    question = ask(bm25, "cheap", "punctur", "way")
+    assert len(set(bm25.scores(question)[:3].tolist())) == 1
+    english = general_words("english")
+    assert english is not None
+    joined = replace(bm25, general=GeneralIdf(bm25.postings, english))
+    assert joined.scores(question).argsort().tolist() == [3, 2, 0, 1]
+    assert joined.weighed().scores(question).tolist() == joined.scores(question).tolist()

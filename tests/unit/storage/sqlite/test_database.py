@@ -45,7 +45,7 @@ def test_a_reader_cannot_write(library: Path) -> None:
         pytest.raises(LibraryUnwritable, match=str(library)),
         database.writing() as connection,
     ):
-        connection.execute(text("DELETE FROM documents"))
+        connection.execute(text("DELETE FROM labels"))
 
 
 def test_a_closed_library_is_one_file(library: Path) -> None:

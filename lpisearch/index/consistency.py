@@ -1,0 +1,137 @@
+"""Shapes and values of the arrays of an index, which a stranger may have written.
+
+Checksums prove that files are as they were written, not that they fit each other. So shapes and
+kinds of numbers are compared whenever an index is opened, from the headers alone; `doctor` looks
+at every number: finite, and within the array that it points into.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What an array must be; lengths are numbers, or names that stand for the same everywhere."""
+
+    kinds: str  # letters of `dtype.kind`
+    shape: tuple[int | str, ...]
+    points_into: str = ""  # the name of the length that bounds its numbers
+    is_ascending: bool = False  # from 0 to that length
+
+
+_HASH_BYTES, _TAKEN_IN = 16, 3
+_PASSAGE = "passage_"
+_NONE = -1  # in an array of pointers: none
+
+
+def _postings(prefix: str, documents: str) -> dict[str, _Rule]:
+    """Return the rules for documents, or for passages, and their terms."""
+    postings, strongest = f"{prefix}postings", f"{prefix}strongest terms"
+    own = {
+        "document_lengths": _Rule("iu", (documents,)),
+        "distinct_terms": _Rule("iu", (documents,)),
+        "posting_starts": _Rule("iu", ("words + 1",), postings, is_ascending=True),
+        "posting_places": _Rule("iu", (postings,), documents),
+        "posting_counts": _Rule("iu", (postings,)),
+        "strongest_terms": _Rule("iu", (documents, strongest), "words"),
+        "strongest_counts": _Rule("iu", (documents, strongest)),
+        "vectors": _Rule("fi", (documents, "dimensions")),
+    }
+    return {f"{prefix}{name}": rule for name, rule in own.items()}
+
+
+_RULES = {
+    **_postings("", "documents"),
+    **_postings(_PASSAGE, "passages"),
+    "passage_owners": _Rule("iu", ("passages",), "documents"),
+    "passage_spans": _Rule("iu", ("passages", 2)),
+    "document_rows": _Rule("iu", ("documents",)),
+    "content_hashes": _Rule("u", ("documents", _HASH_BYTES)),
+    "taken_in": _Rule("iu", ("documents", _TAKEN_IN)),
+    "vector_steps": _Rule("f", ("documents",)),
+    "vector_scales": _Rule("f", ("dimensions",)),
+    "terms": _Rule("u", ("bytes of terms",)),
+    "document_frequencies": _Rule("iu", ("terms",)),
+    "idf": _Rule("f", ("terms",)),
+    "term_factors": _Rule("f", ("terms",)),
+    "loadings": _Rule("f", ("terms", "dimensions")),
+    "scales": _Rule("f", ("dimensions",)),
+    "lexicon": _Rule("u", ("bytes of words",)),
+    "lexicon_starts": _Rule("iu", ("words + 1",), "bytes of words", is_ascending=True),
+    "lexicon_columns": _Rule("iu", ("words",), "terms"),
+    "classifier_vectors": _Rule("f", ("labelled", "classifier's dimensions")),
+    "classifier_centroids": _Rule("f", ("labels", "classifier's dimensions")),
+    "classifier_loadings": _Rule("f", ("terms", "classifier's dimensions")),
+    "classifier_svm_weights": _Rule("f", ("terms", "labels")),
+    "classifier_svm_intercepts": _Rule("f", ("labels",)),
+    "classifier_map_svm_weights": _Rule("f", ("classifier's dimensions", "labels")),
+    "classifier_map_svm_intercepts": _Rule("f", ("labels",)),
+    "classifier_member_starts": _Rule("iu", ("labelled + 1",), "memberships", is_ascending=True),
+    "classifier_members": _Rule("iu", ("memberships",), "labels"),
+}
+
+
+def misfit(arrays: Arrays) -> str:
+    """Return which array does not fit the others, by type or shape; "" if all do."""
+    lengths: dict[str, int] = {}
+    for name in sorted(_RULES.keys() & arrays.keys()):
+        rule, array = _RULES[name], arrays[name]
+        if array.dtype.kind not in rule.kinds or array.ndim != len(rule.shape):
+            return f"{name} has the wrong type or shape"
+        for length, needed in zip(array.shape, rule.shape, strict=True):
+            key, more = _length(needed)
+            if lengths.setdefault(key, length - more) != length - more:
+                return f"{name} does not fit the other arrays"
+    return ""
+
+
+def wrong_values(arrays: Arrays) -> str:
+    """Return which array has a number that cannot be; "" if none has. Every number is read."""
+    lengths = {
+        key: length - more
+        for name in _RULES.keys() & arrays.keys()
+        for length, (key, more) in zip(
+            arrays[name].shape, map(_length, _RULES[name].shape), strict=True
+        )
+    }
+    for name, array in arrays.items():
+        rule = _RULES.get(name)
+        if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):
+            return f"{name} has numbers that are not finite"
+        if rule is None or not rule.points_into:
+            continue
+        bound = lengths[rule.points_into] - (not rule.is_ascending)
+        if any(part.min() < _NONE or part.max() > bound for part in _parts(array)):
+            return f"{name} points outside the index"
+        ends = (int(array[0]), int(array[-1])) if rule.is_ascending else ()
+        if rule.is_ascending and (ends != (0, bound) or (np.diff(array) < 0).any()):
+            return f"{name} is not in order"
+    return ""
+
+
+def _length(needed: int | str) -> tuple[str, int]:
+    """Split “terms + 1” into a name and a number; a plain number has the name “1”."""
+    if isinstance(needed, int):
+        return "1", needed - 1
+    name, _, more = needed.partition(" + ")
+    return name, int(more or 0)
+
+
+_ROWS = 1 << 16
+
+
+def _parts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield an array in parts, so that a large one is never in memory as a whole."""
+    plain = array.view(np.ndarray)
+    return (plain[at : at + _ROWS] for at in range(0, len(plain), _ROWS))

@@ -1,0 +1,180 @@
+"""Word scores: BM25, and where the words of a query stand.
+
+To the BM25 of a unit is added, in standard deviations of the BM25 of all documents:
+
+- title: the share of the query's idf that is in the title, and of it in headings;
+- path: the share in the folders and in the name of the file; a name whose words are all in the
+  query, and rare as words of names, counts as much as a good text: it is what was looked for;
+- near: neighbouring words of the query that stand near each other (index/sequences.py), of the best
+  units by BM25.
+
+A word that is in a field alone, as in the name of a file, counts as one that is in no text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lpisearch.index.field_words import FOLDER, HEADING, NAME, TITLE
+from lpisearch.index.fusion import Standard, standard_of
+from lpisearch.index.postings import saturation
+from lpisearch.index.sequences import PAIR_SHARE, Pairs, count_pairs
+from lpisearch.numeric.threads import largest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from lpisearch.search.engine import Units
+    from lpisearch.search.query import Query
+
+    Floats = NDArray[np.float32]
+    Numbers = NDArray[np.int64]
+
+
+TITLE_SHARE = 1.5
+HEADING_SHARE = 0.75
+FOLDER_SHARE = 0.5
+NAME_SHARE = 1.0
+WHOLE_NAME_SHARE = 5.0
+NEAR_UNITS = 200
+"""How many of the best units are searched for words that stand near each other."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WordScores:
+    """What the words of a query are worth in each unit.
+
+    Attributes
+    ----------
+    bm25
+        BM25 alone.
+    total
+        With what is added for titles, paths and nearness, by the names of these in `parts`.
+    standard
+        How both are standardised: by the mean and deviation of the BM25 of documents.
+    """
+
+    bm25: Floats
+    total: Floats
+    standard: Standard
+    parts: Mapping[str, Floats]
+
+    @property
+    def standardised(self) -> Floats:
+        """The total in standard deviations above the mean."""
+        return self.standard.of(self.total)
+
+
+def score_words(query: Query, units: Units) -> WordScores:
+    """Score all units by the words of a query."""
+    bm25 = units.bm25(query)
+    standard = standard_of(bm25, units.documents)
+    parts: dict[str, Floats] = {}
+    if query.ordered:
+        parts = dict(_fields(query, units)) | dict(_near(query, units, bm25))
+    if not parts:
+        return WordScores(bm25, bm25, standard, {})
+    if not standard.inverse:  # no text has a word, or all are alike
+        standard = Standard(standard.mean, np.float32(1))
+    total = bm25.copy()
+    for name in parts:
+        if name != "near":
+            parts[name] /= standard.inverse
+        total += parts[name]
+    return WordScores(bm25, total, standard, parts)
+
+
+class _Word(NamedTuple):
+    """A word of a query in fields: units and bits, and its share of the query's idf."""
+
+    units: NDArray[np.int32]
+    bits: NDArray[np.uint16]
+    share: np.float32
+
+
+def _words(query: Query, units: Units) -> list[_Word]:
+    """Return the words of a query that are in a text or a field."""
+    if units.fields is None:
+        return []
+    found = {word: units.fields.units_with(word) for word in dict.fromkeys(query.ordered)}
+    numbers = dict(zip(query.ordered, query.sequence.tolist(), strict=True))
+    known = [word for word in found if numbers[word] >= 0 or len(found[word][0])]
+    idf = units.idf_of(known, np.array([numbers[word] for word in known], np.int64))
+    shares = idf / max(float(idf.sum()), 1e-9)
+    return [
+        _Word(*found[word], share)
+        for word, share in zip(known, shares, strict=True)
+        if len(found[word][0])
+    ]
+
+
+def _fields(query: Query, units: Units) -> Iterator[tuple[str, Floats]]:
+    """Yield what titles and paths add to each unit, in deviations."""
+    words = _words(query, units)
+    if not words or units.fields is None:
+        return
+    n, owners = units.documents, units.owners
+    title, path = (np.zeros(len(units.certainty), np.float32) for _ in range(2))
+    names, matched = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    rarest = np.log1p(n)
+    for places, bits, share in words:
+        for bit, worth, into in (
+            (TITLE, TITLE_SHARE, title),
+            (HEADING, HEADING_SHARE, title),
+            (FOLDER, FOLDER_SHARE, path),
+            (NAME, NAME_SHARE, path),
+        ):
+            own = places[(bits & bit) > 0]
+            if units.passages is None:
+                own = own[own < n]
+            into[own] += np.float32(worth) * share
+        named = places[(bits & NAME) > 0]
+        if len(named):
+            names[named] += share * np.float32(np.log(n / len(named) + 1) / rarest)
+            matched[named] += 1
+    if matched.any():
+        sizes = np.maximum(units.fields.name_sizes, 1)
+        path[:n] += np.float32(WHOLE_NAME_SHARE) * names * np.minimum(matched / sizes, 1)
+    for name, values in (("title", title), ("path", path)):
+        values[n:] += values[:n][owners]
+        if values.any():
+            yield name, values
+
+
+def _near(query: Query, units: Units, bm25: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield what neighbouring words of the query that stand near each other add to each unit."""
+    pairs = _pairs(query, units)
+    if not len(pairs.weights) or not units.sequences:
+        return
+    pool = bm25
+    if units.passages is not None:
+        pool = bm25.copy()
+        pool[units.owners] = 0  # long documents: their passages stand for them
+    best = np.sort(largest(pool, NEAR_UNITS))
+    best = best[pool[best] > 0]
+    terms, at = units.terms_in_order(best)
+    units_at, pairs_at, counts, _ = count_pairs(terms, at, pairs, len(units.postings))
+    if not len(counts):
+        return
+    values = np.zeros(len(bm25), np.float32)
+    worth = saturation(counts, units.half_at(best[units_at]))
+    np.add.at(values, best[units_at], np.float32(PAIR_SHARE) * pairs.weights[pairs_at] * worth)
+    if units.passages is not None:
+        np.maximum.at(values, units.owners, values[units.documents :])
+    yield "near", values
+
+
+def _pairs(query: Query, units: Units) -> Pairs:
+    """Return the neighbouring words of a query that are both known."""
+    first, second = query.sequence[:-1], query.sequence[1:]
+    is_pair = (first >= 0) & (second >= 0) & (first != second)
+    both, times = np.unique(
+        np.column_stack([first[is_pair], second[is_pair]]), axis=0, return_counts=True
+    )
+    idf = units.idf(both.ravel()).reshape(both.shape)
+    return Pairs(both[:, 0], both[:, 1], idf.mean(axis=1) * times.astype(np.float32))
