@@ -104,6 +104,9 @@ class Entry:
     predicted: tuple[PredictedLabel, ...] = ()
 
 
+MOST_CONDITIONS = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which documents match: those that meet every condition.
@@ -191,6 +194,11 @@ class Filter:
     )
     media_type: str = option("", "Documents of this media type.", typed=False)
     exact: bool = False
+
+    def __post_init__(self) -> None:
+        # Each is a level of an expression, of which databases allow some hundreds.
+        if len(self.labels) + len(self.predicted) + len(self.metadata) > MOST_CONDITIONS:
+            raise BadOption("where", f"a filter has at most {MOST_CONDITIONS} conditions")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the filter as a JSON value."""

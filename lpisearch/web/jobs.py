@@ -94,6 +94,9 @@ class Jobs:
             job.is_unwanted = True
             if job.state == WAITING:
                 job.change(state=STOPPED, ended=now())
+                for waiting in self._waiting.values():  # its place is free
+                    with suppress(StopIteration):
+                        waiting.remove(next(one for one in waiting if one[0] is job))
                 keep(self._file, self._jobs.values())
         return job
 
@@ -138,8 +141,6 @@ class Jobs:
                 if self._closing.is_set():
                     return
                 job, work = waiting.popleft()
-                if job.state != WAITING:
-                    continue
                 job.change(state=RUNNING, begun=now())
                 keep(self._file, self._jobs.values())
             ended = self._done(job, work)
@@ -155,7 +156,7 @@ class Jobs:
     def _done(self, job: Job, work: Work) -> dict[str, Any]:
         """Do a job; return its outcome."""
         try:
-            return {"result": work(job), "state": DONE}
+            result = work(job)
         except Stopped:
             return {"state": STOPPED}
         except LpiSearchError as error:
@@ -169,6 +170,8 @@ class Jobs:
             _LOG.exception("A job of the kind “%s” failed", job.kind)
             problem = {"status": 500, "detail": "Unexpected error; see the server log."}
             return {"state": FAILED, "problem": problem}
+        is_stopped = job.is_unwanted and not self.is_closing
+        return {"result": result, "state": STOPPED if is_stopped else DONE}
 
 
 WRITERS = ("ingest", "index", "predict")

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 
 from lpisearch import errors
@@ -156,6 +157,8 @@ class ErrorMiddleware:
 
         try:
             await self.app(scope, receive, sent)
+        except ClientDisconnect:
+            return  # in the middle of a form; nobody waits for a response
         except Exception:
             if scope["type"] != "http" or started:
                 raise

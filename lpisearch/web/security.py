@@ -3,8 +3,8 @@
 - Hosts: a request must name `localhost`, a plain address or a configured name. Otherwise a foreign
   page whose name resolves to this machine (DNS rebinding) could run scripts against the server.
 - Token: programs send `Authorization: Bearer TOKEN`. A browser sends it once, to `/login`, and then
-  has a cookie (HttpOnly, SameSite=Strict) that only this process can create. Tokens are compared in
-  constant time, and never written down.
+  has a cookie (HttpOnly, SameSite=Strict) of a session of this process, which ends after a week or
+  at `/logout`. Tokens are compared in constant time, and never written down.
 - CSRF: every method but GET, HEAD and OPTIONS writes. A write from another site (`Sec-Fetch-Site`,
   `Origin`) is refused. A write from a browser, which has one of these headers or a cookie, needs
   the token of its visitor: in the header `X-CSRF-Token` (scripts; htmx by `hx-headers`), or in
@@ -81,17 +81,24 @@ def _hmac(state: WebState, text: str) -> str:
 
 
 class CsrfMiddleware(Middleware):
-    """Refuses writes that pages of other sites make a browser send."""
+    """Refuses requests that pages of other sites make a browser send.
+
+    A link to a page works: it is a navigation, whose response the other site cannot read.
+    """
 
     def __init__(self, app: ASGIApp, state: WebState) -> None:
         super().__init__(app)
         self._state = state
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] in _SAFE:
-            await self.app(scope, receive, send)
-            return
         request = HTTPConnection(scope)
+        if scope["method"] in _SAFE:
+            if not _is_from_elsewhere(request) or _is_link(request):
+                await self.app(scope, receive, send)
+                return
+            detail = "Cross-site request refused."
+            await refusal(scope["path"], 403, detail)(scope, receive, send)
+            return
         if not _is_same_site(request):
             detail = "Cross-site request refused."
             await refusal(scope["path"], 403, detail)(scope, receive, send)
@@ -112,8 +119,21 @@ class CsrfMiddleware(Middleware):
         return bool(visitor) and hmac.compare_digest(token.encode("utf-8", "replace"), right)
 
 
+def _is_from_elsewhere(request: HTTPConnection) -> bool:
+    return request.headers.get("sec-fetch-site", "none") not in _SAME_SITE
+
+
+def _is_link(request: HTTPConnection) -> bool:
+    """Tell whether a browser opens a page, not data, a frame or an image."""
+    path, fetch = request.url.path, request.headers.get
+    is_page = not path.startswith((API, "/map/"))
+    return (
+        is_page and fetch("sec-fetch-mode") == "navigate" and fetch("sec-fetch-dest") == "document"
+    )
+
+
 def _is_same_site(request: HTTPConnection) -> bool:
-    if request.headers.get("sec-fetch-site", "none") not in _SAME_SITE:
+    if _is_from_elsewhere(request):
         return False
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     return origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
@@ -175,16 +195,29 @@ _HEADERS = {
 }
 
 
+_UNCACHED = "no-store"
+
+
 class HeaderMiddleware(Middleware):
-    """Sets security headers that a response does not set itself."""
+    """Sets security headers that a response does not set itself.
+
+    Browsers store no responses but files of the look, and, without a token, those with an ETag.
+    """
+
+    def __init__(self, app: ASGIApp, state: WebState) -> None:
+        super().__init__(app)
+        self._is_guarded = bool(state.settings.token)
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_look = scope["path"].startswith("/static/")
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                if not is_look and (self._is_guarded or "cache-control" not in headers):
+                    headers["Cache-Control"] = _UNCACHED
             await send(message)
 
         await self.app(scope, receive, with_headers)
@@ -335,7 +368,10 @@ class TokenMiddleware(Middleware):
         path: str = scope["path"]
         if path == LOGIN or path.startswith("/static/"):
             return True
-        request = HTTPConnection(scope)
+        return self.is_known(HTTPConnection(scope))
+
+    def is_known(self, request: HTTPConnection) -> bool:
+        """Tell whether a request shows the token, or belongs to a session."""
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is not None:
             return is_token(self._state, bearer[1])
@@ -351,14 +387,30 @@ def is_token(state: WebState, text: str) -> bool:
     return hmac.compare_digest(*digests)
 
 
-def session_of(state: WebState) -> str:
-    """Return the session cookie of a browser that has logged in."""
-    return _hmac(state, f"session:{state.settings.token}")
+SESSION_SECONDS = 7 * 24 * 3600
+_MOST_SESSIONS = 1000
+
+
+def begin_session(state: WebState) -> str:
+    """Begin a session of a browser; return its cookie, of which only a digest is kept."""
+    cookie, now = secrets.token_urlsafe(32), time.monotonic()
+    sessions = state.sessions
+    for key in [key for key, end in sessions.items() if end <= now]:
+        del sessions[key]
+    while len(sessions) >= _MOST_SESSIONS:
+        del sessions[next(iter(sessions))]  # the oldest
+    sessions[_hmac(state, f"session:{cookie}")] = now + SESSION_SECONDS
+    return cookie
+
+
+def end_session(state: WebState, cookie: str) -> None:
+    """End a session, so that its cookie opens nothing any more."""
+    state.sessions.pop(_hmac(state, f"session:{cookie}"), None)
 
 
 def is_session(state: WebState, cookie: str) -> bool:
-    """Tell whether a session cookie is valid."""
-    return hmac.compare_digest(cookie.encode("utf-8", "replace"), session_of(state).encode())
+    """Tell whether a cookie is that of a session; what is looked up is a keyed digest of it."""
+    return state.sessions.get(_hmac(state, f"session:{cookie}"), 0.0) > time.monotonic()
 
 
 _NUMBER = re.compile(r"[0-9a-f]{32}")

@@ -213,7 +213,7 @@ def _middleware(state: WebState) -> list[Middleware]:
     """Return the middleware in the order that requests pass."""
     names, limits = (*state.settings.names, state.settings.host), state.settings.limits
     return [
-        Middleware(HeaderMiddleware),
+        Middleware(HeaderMiddleware, state=state),
         Middleware(ErrorMiddleware),
         Middleware(HostMiddleware, names=names),
         Middleware(RateLimitMiddleware, limits=limits),

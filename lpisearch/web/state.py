@@ -102,6 +102,8 @@ class WebState:
     answers: ResponseCache = field(default_factory=ResponseCache)
     # Of this process only; it signs cookies and tokens of forms.
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    # Digests of the cookies of browsers that have logged in, and when each session ends.
+    sessions: dict[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def read_only(self) -> bool:

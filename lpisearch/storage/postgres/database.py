@@ -72,6 +72,7 @@ class Database:
             pool_size=4,
             max_overflow=_MOST_READERS,
             pool_pre_ping=True,
+            hide_parameters=True,  # an error that is logged shows no queries or texts
             isolation_level="READ COMMITTED" if writable else "REPEATABLE READ",
         )
         if not writable:

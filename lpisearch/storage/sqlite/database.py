@@ -32,6 +32,7 @@ from lpisearch.errors import (
     LibraryDamaged,
     LibraryError,
     LibraryLocked,
+    LibraryNotFound,
     LibraryUnwritable,
     NotALibrary,
     NotUnicode,
@@ -70,6 +71,7 @@ class Database:
             creator=lambda: connect(file, writable=writable),
             poolclass=StaticPool if writable else NullPool,
             json_serializer=as_json,
+            hide_parameters=True,  # an error that is logged shows no queries or texts
         )
         begin = "BEGIN IMMEDIATE" if writable else "BEGIN"
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
@@ -400,7 +402,11 @@ def _translated(path: Path, error: BaseException | None) -> LibraryError | None:
     if code == sqlite3.SQLITE_FULL:
         return LibraryUnwritable(path, "the disk is full")
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}:
-        return LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
+        if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+            known: LibraryError = LibraryNotFound(path)  # it was moved or removed
+        else:
+            known = LibraryUnwritable(path, "the disk is full" if _is_full(path) else reason)
+        return known
     if code == sqlite3.SQLITE_INTERRUPT:
         return LibraryDamaged(path, "reading it does not end")
     # FTS5 reports damage to its own tables as a plain error.

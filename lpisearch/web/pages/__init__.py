@@ -6,7 +6,7 @@ from starlette.routing import BaseRoute, Route
 
 from lpisearch.web.pages import management, overview
 from lpisearch.web.pages.document import change_labels, document, original
-from lpisearch.web.pages.management import evaluate, evaluation_page, login
+from lpisearch.web.pages.management import evaluate, evaluation_page, login, logout
 from lpisearch.web.pages.results import search, why
 
 _POST = ["POST"]
@@ -38,4 +38,5 @@ ROUTES: list[BaseRoute] = [
     Route("/upload/files", management.upload, methods=_POST),
     Route("/help", overview.help_page),
     Route("/login", login, methods=["GET", "POST"], name="login"),
+    Route("/logout", logout, methods=_POST),
 ]

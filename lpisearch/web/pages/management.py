@@ -30,7 +30,13 @@ from lpisearch.web.api.tasks import ingest as begin_ingest
 from lpisearch.web.jobs import DONE, Job
 from lpisearch.web.pages.templates import back_to, begin, refuse_read_only, render
 from lpisearch.web.problems import Refusal
-from lpisearch.web.security import SESSION, is_token, session_of
+from lpisearch.web.security import (
+    SESSION,
+    SESSION_SECONDS,
+    begin_session,
+    end_session,
+    is_token,
+)
 from lpisearch.web.state import WebState, state_of
 from lpisearch.web.uploads import save_upload
 
@@ -276,5 +282,18 @@ async def login(request: Request) -> Response:
         await asyncio.sleep(_PAUSE_SECONDS)
         return render(request, "login.html", wrong=True, status=401)
     response = RedirectResponse(address, 303)
-    response.set_cookie(SESSION, session_of(state), httponly=True, samesite="strict")
+    response.set_cookie(
+        *(SESSION, begin_session(state), SESSION_SECONDS),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+async def logout(request: Request) -> Response:
+    """End the session of a browser."""
+    end_session(state_of(request), request.cookies.get(SESSION, ""))
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(SESSION, httponly=True, samesite="strict")
     return response

@@ -83,6 +83,7 @@ def render(request: Request, template: str, /, *, status: int = 200, **context: 
     known = {
         "csrf_token": csrf_token(request),
         "read_only": shared.read_only,
+        "is_guarded": bool(shared.settings.token),
         "library_name": shared.library.path.name,
         "colour_of": _colours_of(request),
     }

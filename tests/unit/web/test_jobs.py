@@ -101,6 +101,37 @@ def test_a_job_is_stopped(jobs: Jobs) -> None:
     assert (second.state, second.begun) == (STOPPED, "")
 
 
+def test_a_stopped_job_gives_its_place_back(jobs: Jobs) -> None:
+    go, begun = threading.Event(), threading.Event()
+
+    def waits(_job: Job) -> None:
+        begun.set()
+        go.wait(20)
+
+    jobs.start("index", {}, waits, writes=True)
+    assert begun.wait(20)
+    for _ in range(2 * MOST_WAITING):
+        jobs.stop(jobs.start("index", {}, waits, writes=True).id)
+    last = jobs.start("index", {}, lambda _job: 7, writes=True)
+    go.set()
+    assert _until_ended(last, jobs).result == 7
+
+
+def test_a_job_that_ends_after_it_was_stopped_says_so(jobs: Jobs) -> None:
+    go, begun = threading.Event(), threading.Event()
+
+    def deaf(_job: Job) -> int:
+        begun.set()
+        go.wait(20)
+        return 3
+
+    job = jobs.start("ingest", {}, deaf, writes=True)
+    assert begun.wait(20)
+    jobs.stop(job.id)
+    go.set()
+    assert (_until_ended(job, jobs).state, job.result) == (STOPPED, 3)
+
+
 def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
     begun = threading.Event()
 

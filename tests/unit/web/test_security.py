@@ -1,9 +1,11 @@
 """What a server refuses, whoever asks: one test for each promise of SECURITY.md."""
 
+import asyncio
 import inspect
 import logging
 import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,10 +199,177 @@ def test_a_login_leads_nowhere_else(serve: Callable[..., TestClient], wanted: st
 
 
 def test_tokens_are_compared_in_constant_time() -> None:
-    for function in (security.is_token, security.is_session):
-        source = inspect.getsource(function)
-        assert "compare_digest" in source
-        assert "==" not in source
+    source = inspect.getsource(security.is_token)
+    assert "compare_digest" in source
+    assert "==" not in source
+    for function in (security.is_session, security.begin_session):  # a digest is looked up
+        assert "_hmac" in inspect.getsource(function)
+
+
+def _log_in(client: TestClient) -> str:
+    client.get("/login")
+    fields = {"csrf_token": _token_of(client), "token": _TOKEN}
+    return client.post("/login", data=fields).headers["set-cookie"]
+
+
+def test_a_session_ends(serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(token=_TOKEN)
+    cookie = _log_in(client)
+    assert f"Max-Age={security.SESSION_SECONDS}" in cookie
+    assert client.get("/api/v1/status").status_code == 200
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + security.SESSION_SECONDS + 1)
+    assert client.get("/api/v1/status").status_code == 401
+
+
+def test_a_browser_logs_out(serve: Callable[..., TestClient]) -> None:
+    client = serve(token=_TOKEN)
+    kept = _log_in(client).split(";")[0]
+    page = client.get("/help").text
+    assert 'action="/logout"' in page
+    assert client.post("/logout", data={"csrf_token": _token_of(client)}).status_code == 303
+    answer = client.get("/api/v1/status", headers={"cookie": kept})
+    assert answer.status_code == 401
+
+
+def test_sessions_are_not_kept_without_end(client: TestClient) -> None:
+    state: Any = client.app.state.lpisearch  # type: ignore[attr-defined]
+    cookies = [security.begin_session(state) for _ in range(1010)]
+    assert len(state.sessions) == 1000
+    assert not security.is_session(state, cookies[0])
+    assert security.is_session(state, cookies[-1])
+    assert not any(cookie in repr(state.sessions) for cookie in cookies)
+
+
+_DATA = (
+    "/api/v1/search?q=ship",
+    "/api/v1/topics",
+    "/map/data",
+    "/map/points",
+    "/api/v1/jobs/x/events",
+)
+_LINK = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_other_page_makes_the_server_work(client: TestClient, site: str) -> None:
+    for path in _DATA:
+        for more in ({}, _LINK):
+            headers = {"sec-fetch-site": site, **more}
+            assert client.get(path, headers=headers).status_code == 403, (path, headers)
+    image = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+    frame = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
+    for headers in (image, frame):
+        assert client.get("/?q=ship", headers=headers).status_code == 403
+    assert client.get("/?q=ship", headers={"sec-fetch-site": site, **_LINK}).status_code == 200
+    for own in ("same-origin", "none"):
+        assert client.get(_DATA[0], headers={"sec-fetch-site": own}).status_code == 200
+
+
+_PRIVATE = (
+    "/",
+    "/api/v1/status",
+    "/api/v1/search?q=ship",
+    "/api/v1/export",
+    "/nothing",
+    "/library",
+)
+
+
+def test_private_answers_are_not_stored(serve: Callable[..., TestClient]) -> None:
+    shown = {"authorization": f"Bearer {_TOKEN.replace(' ', '-')}"}
+    client = serve(token=_TOKEN.replace(" ", "-"))
+    for path in _PRIVATE:
+        assert client.get(path, headers=shown).headers["cache-control"] == "no-store", path
+    local = serve()
+    cached = local.get("/api/v1/search?q=ship").headers
+    assert cached["cache-control"] == "private, no-cache"  # it has an ETag
+    for path in set(_PRIVATE) - {"/api/v1/search?q=ship"}:
+        assert local.get(path).headers["cache-control"] == "no-store", path
+
+
+def test_who_goes_in_the_middle_of_a_form_is_no_error(
+    serve: Callable[..., TestClient], caplog: pytest.LogCaptureFixture
+) -> None:
+    client = serve(token=_TOKEN)
+    client.get("/login")
+    headers = {
+        "host": "127.0.0.1",
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": "10000",
+        "cookie": f"{security.VISITOR}={client.cookies[security.VISITOR]}",
+    }
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/login",
+        "raw_path": b"/login",
+        "query_string": b"",
+        "headers": raw,
+        "client": ("127.0.0.1", 1),
+        "scheme": "http",
+        "server": ("127.0.0.1", 80),
+        "http_version": "1.1",
+        "app": client.app,
+    }
+    begun = f"csrf_token={_token_of(client)}&".encode().ljust(8192, b"x")
+    messages = [
+        {"type": "http.request", "body": begun, "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        raise AssertionError(message)
+
+    app: Any = client.app
+    asyncio.run(app(scope, receive, send))
+    assert not messages
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("name", ["label", "predicted", "where"])
+def test_the_number_of_filters_is_limited(client: TestClient, name: str) -> None:
+    query = "&".join(f"{name}=x{number}=y" for number in range(101))
+    for path in ("search", "documents", "facets", "export"):
+        assert client.get(f"/api/v1/{path}?{query}").status_code == 422, path
+    assert client.get(f"/?{query}").status_code < 500
+    client.cookies.clear()  # a program again
+    body = {"where": {"metadata": [[f"x{number}", "y"] for number in range(990)]}, "add": ["z"]}
+    answer = client.post("/api/v1/labels", json=body)
+    assert (answer.status_code, "100" in answer.json()["detail"]) == (422, True)
+
+
+def test_an_error_of_the_database_shows_no_values(opened: Library) -> None:
+    from sqlalchemy import text
+    from sqlalchemy.exc import OperationalError
+
+    from lpisearch.storage.sqlite.database import Database
+
+    assert isinstance(opened.path, Path)
+    with (
+        Database.connect(opened.path, writable=False) as database,
+        database.engine.connect() as connection,
+        pytest.raises(OperationalError) as raised,
+    ):
+        connection.execute(text("SELECT :a FROM nothing"), {"a": "private-matter"})
+    assert "private-matter" not in str(raised.value)
+
+
+def test_a_library_that_moved_is_not_found(client: TestClient, opened: Library) -> None:
+    assert isinstance(opened.path, Path)
+    assert client.get("/api/v1/search?q=ship").status_code == 200
+    opened.path.rename(opened.path.with_name("elsewhere.db"))
+    for path in ("status", "search?q=ship", "documents", "documents/sea/0", "doctor"):
+        answer = client.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json()["type"]) == (
+            404,
+            "urn:lpisearch:library-not-found",
+        )
+    assert client.get("/library").status_code == 200
 
 
 def test_others_are_not_served_without_a_token(opened: Library) -> None:
