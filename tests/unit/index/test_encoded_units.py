@@ -1,12 +1,8 @@
-"""A user's own encoder: how it is named, what is kept of it, and what it adds to a score."""
+"""A user's own encoder: what is kept of it, and what it adds to a score."""
 
 import json
 import random
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from importlib.metadata import EntryPoint
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 import lpisearch
-from lpisearch.errors import EncoderFailed, EncoderNotFound
+from lpisearch.errors import EncoderFailed
 from lpisearch.index import build
 from lpisearch.model.documents import IngestReport
 from lpisearch.options import SearchOptions
 from lpisearch.search import ranking
-from lpisearch.text import encoders
-from lpisearch.text.encoders import PROBE, Encoding, open_encoder
-from tests.encoders import Noise, Synonyms, as_function
+from lpisearch.text.encoders import PROBE, Encoding
+from tests.encoders import Noise, Synonyms
 from tests.indexing import open_index
 from tests.samples import copy_library, records_of_topics
 
@@ -55,78 +50,6 @@ def built(path: Path, encoder: Encoding | None, **options: Any) -> dict[str, Any
 def found(path: Path, encoder: Encoding | None = None, **options: Any) -> lpisearch.Answer:
     with lpisearch.open(path, encoder=encoder) as library:
         return library.search(QUERY, **options)
-
-
-class _Embeddings(BaseHTTPRequestHandler):
-    broken = False
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        vectors = as_function(asked["input"]).tolist()
-        data = [{"index": at, "embedding": row} for at, row in enumerate(vectors)][::-1]
-        self.send_response(500 if self.broken else 200)
-        self.end_headers()
-        self.wfile.write(json.dumps({"data": data, "model": asked["model"]}).encode())
-
-    def log_message(self, *_given: Any) -> None:
-        """Print nothing."""
-
-
-@contextmanager
-def embeddings(*, broken: bool = False) -> Iterator[str]:
-    handler = type("Handler", (_Embeddings,), {"broken": broken})
-    with HTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/embeddings#small"
-        server.shutdown()
-
-
-def test_an_encoder_is_an_object_a_function_or_a_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    point = EntryPoint("small", "tests.encoders:Synonyms", encoders.ENTRY_POINTS)
-    monkeypatch.setattr(encoders, "entry_points", lambda group: [point] if group else [])
-    right = Synonyms().query(PROBE)
-    right /= np.linalg.norm(right)
-    with embeddings() as address:
-        named = ["small", "tests.encoders:Synonyms", "tests.encoders:as_function", address]
-        encodings: list[Any] = [Synonyms(), as_function, Synonyms, *named]
-        for encoding in encodings:
-            encoder = open_encoder(encoding)
-            np.testing.assert_allclose(encoder.query(PROBE), right, atol=1e-5)
-            np.testing.assert_allclose(encoder.documents(["", PROBE])[1], right, atol=1e-5)
-            assert encoder.dims == 64
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".npz"])
-def test_a_table_of_word_vectors_is_an_encoder(tmp_path: Path, suffix: str) -> None:
-    path, words, vectors = tmp_path / f"words{suffix}", ["the", "Cat", "hund"], np.eye(3)
-    if suffix == ".npz":
-        np.savez(path, words=np.array(words), vectors=vectors)
-    else:
-        rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, vectors, strict=True)]
-        path.write_text("3 3\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    encoder = open_encoder(str(path))
-    cosines = encoder.documents(["the cat", "Hund!", "xyz"]) @ encoder.query("cat")
-    assert cosines[0] > 0.8  # the commonest word counts least
-    assert cosines[1:].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    "name", ["nosuch", "tests.encoders:nosuch", "nosuch:nosuch", "tests.encoders:MEANINGS", "a.npz"]
-)
-def test_a_name_that_leads_to_no_encoder_is_refused(name: str) -> None:
-    with pytest.raises(EncoderNotFound, match=name):
-        open_encoder(name)
-
-
-def test_a_failing_encoder_is_reported() -> None:
-    with embeddings(broken=True) as address, pytest.raises(EncoderFailed, match="answered 500"):
-        open_encoder(address)
-    with pytest.raises(EncoderFailed, match="not finite"):
-        open_encoder("tests.encoders:broken").query("anything")
-    with pytest.raises(EncoderFailed, match="shape"):
-        open_encoder(lambda _texts: np.ones((1, 4))).documents(["a", "b"])
 
 
 def test_passages_are_encoded_once_and_searched_by(own: Path) -> None:
