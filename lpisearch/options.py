@@ -447,6 +447,20 @@ class DimensionOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class PartOptions:
+    """Which part of a document `lpisearch docs show` prints; all of it by default."""
+
+    page: str = option("", "Show only this page (or slide).", metavar="NAME")
+    section: str = option("", "Show only this section, such as a heading.", metavar="NAME")
+    start: int = option(
+        0, "Show the text from character N on.", name="from", metavar="N", minimum=0
+    )
+    length: int | None = option(
+        None, "Show at most N characters, up to the end of a sentence.", metavar="N", minimum=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How files become documents."""
 
@@ -756,7 +770,7 @@ class ServeSettings:
 
 OPTION_CLASSES: tuple[type, ...] = (
     *(IndexOptions, SearchOptions, ClassifyOptions, TopicOptions, DimensionOptions),
-    *(ReadOptions, FindOptions, IngestOptions, EvaluateOptions, SimilarityOptions),
+    *(PartOptions, ReadOptions, FindOptions, IngestOptions, EvaluateOptions, SimilarityOptions),
     *(CategoriesOptions, ClusterOptions, RetrievalOptions, ServeSettings),
 )
 for _options in (IndexSpec, *OPTION_CLASSES):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,6 +29,8 @@ from lpisearch.cli.progress import stage_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import Document, Entry, Filter
+from lpisearch.model.excerpts import Excerpt, excerpt
+from lpisearch.options import PartOptions
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -84,6 +88,7 @@ def _print_entries(entries: list[Entry], total: int) -> None:
 
 
 @app.command(cls=VerbCommand)
+@accepts()
 def show(
     context: typer.Context,
     document: Annotated[
@@ -92,11 +97,15 @@ def show(
             metavar="DOCUMENT", help="Document id or file path.", autocompletion=typed.documents
         ),
     ],
+    part: PartOptions,
     json: Json = False,
 ) -> None:
-    """Show one document."""
+    """Show one document, or a part of it."""
     library = context.obj.library
     shown = library.document(document)
+    if part != PartOptions():
+        _show_part(excerpt(shown, **asdict(part)), json=json)
+        return
     if json:
         print_json(shown)
         return
@@ -116,6 +125,23 @@ def show(
     ]
     print_pairs([(name, value) for name, value in pairs if value])
     print_prose(f"\n{shown.text}")
+
+
+def _show_part(part: Excerpt, *, json: bool) -> None:
+    if json:
+        print_json(part)
+        return
+    pairs = [
+        ("id", part.id),
+        ("title", part.title),
+        ("page", part.page),
+        ("section", part.section),
+        ("characters", f"{part.start} to {part.end} of {part.characters}"),
+    ]
+    print_pairs([(name, value) for name, value in pairs if value])
+    print_prose(f"\n{part.text}")
+    if part.next is not None:
+        note(f"Next: lpisearch docs show {shlex.quote(part.id)} --from {part.next}")
 
 
 @app.command(cls=VerbCommand)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from lpisearch.cli.output import (
     OUTPUT,
@@ -28,8 +29,9 @@ from lpisearch.cli.output import (
 )
 from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.files import whole_file
-from lpisearch.messages import printable
+from lpisearch.messages import counted, printable
 from lpisearch.model.codec import RankedRun
+from lpisearch.model.excerpts import within_budget
 from lpisearch.model.fields import option
 from lpisearch.model.reports import run_lines
 
@@ -81,6 +83,13 @@ class HitOutput:
     passages: int = option(
         1, "Passages to show of each result, up to 3.", metavar="N", minimum=1, panel=OUTPUT
     )
+    budget: int | None = option(
+        None,
+        "Print at most N tokens (4 characters each), the best passages first.",
+        metavar="N",
+        minimum=25,
+        panel=OUTPUT,
+    )
     no_pager: bool = option(
         False, "Print long answers without a pager, as LPISEARCH_PAGER=cat does.", panel=OUTPUT
     )
@@ -120,6 +129,44 @@ class HitOutput:
             HitFormat.VIMGREP: self.vimgrep,
         }
         return next((form for form, on in chosen.items() if on), HitFormat.PLAIN)
+
+
+def print_within(
+    answer: Answer, output: HitOutput, query: str = "", *, scores: bool = False
+) -> None:
+    """Print the results of one query, as many as the budget of tokens allows."""
+    if output.budget is not None:
+
+        def shown(part: Answer) -> str:
+            with redirect_stdout(Recorded(sys.stdout)) as recorded, redirect_stderr(StringIO()):
+                print_answer(part, output, query, scores=scores)
+            return recorded.getvalue()
+
+        total = len(answer.hits)
+        answer, is_cut = within_budget(answer, output.budget, shown)
+        if is_cut:
+            kept = f"{len(answer.hits):,} of {counted(total, 'result')}"
+            more = "a larger --budget, or lpisearch docs show DOCUMENT"
+            cut = f"Cut to {output.budget:,} tokens: {kept}. Next: {more}"
+            answer = replace(answer, notes=(*answer.notes, cut))
+    print_answer(answer, output, query, scores=scores)
+
+
+class Recorded(StringIO):
+    """A buffer that acts as a terminal where stdout is one, with the same colours and width."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the terminal."""
+        return str(getattr(self._terminal, "encoding", "utf-8"))
+
+    def isatty(self) -> bool:
+        """Tell whether stdout is a terminal."""
+        return self._terminal.isatty()
 
 
 def print_answer(

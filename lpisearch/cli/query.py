@@ -9,7 +9,6 @@ import subprocess
 import sys
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,8 +26,9 @@ from lpisearch.cli.hits import (
     AT_TERMINAL,
     HitFormat,
     HitOutput,
-    print_answer,
+    Recorded,
     print_batch,
+    print_within,
     recall,
     remember,
     state_folder,
@@ -119,8 +119,7 @@ def query(
     library: Library = context.obj.library
     offer_library(context)
     if queries is not None:
-        if output.vimgrep:
-            raise BadOption(("queries", "vimgrep"), "cannot be used together")
+        _refuse_for_batch(output)
         with closing(library.batch(queries, options=options, on_note=note)) as runs:
             some = print_batch(runs, output.form)
     elif (words := " ".join(text or ()).strip()) or like or unlike:
@@ -171,6 +170,12 @@ def similar(
         raise typer.Exit(1)
 
 
+def _refuse_for_batch(output: HitOutput) -> None:
+    for name in ("vimgrep", "budget"):
+        if getattr(output, name):
+            raise BadOption(("queries", name), "cannot be used together")
+
+
 def _is_read(output: HitOutput) -> bool:
     """Tell whether a person reads the results."""
     return output.form is HitFormat.PLAIN and sys.stdout.isatty()
@@ -180,7 +185,7 @@ def _print(answer: Answer, output: HitOutput, query: str = "", *, scores: bool =
     """Print an answer, on a terminal through a pager if it is longer than that."""
 
     def show() -> None:
-        print_answer(answer, output, query, scores=scores)
+        print_within(answer, output, query, scores=scores)
 
     if _is_read(output) and not output.no_pager:
         paged(show)
@@ -299,30 +304,13 @@ def paged(show: Callable[[], object]) -> None:
     if not sys.stdout.isatty():
         show()
         return
-    printed = _Recorded(sys.stdout)
+    printed = Recorded(sys.stdout)
     with redirect_stdout(printed):
         show()
     text = printed.getvalue()
     lines = shutil.get_terminal_size().lines
     if text.count("\n") < lines - 1 or not _page(text):
         pass_on(text)
-
-
-class _Recorded(StringIO):
-    """A buffer that acts as a terminal, so that colours and width are the same."""
-
-    def __init__(self, terminal: object) -> None:
-        super().__init__()
-        self.encoding_ = getattr(terminal, "encoding", "utf-8")
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """The encoding of the terminal."""
-        return str(self.encoding_)
-
-    def isatty(self) -> bool:
-        """Return True, as for the terminal."""
-        return True
 
 
 def _page(text: str) -> bool:

@@ -180,7 +180,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("List the first 20 documents with a label", "docs list --label sailing -n 20"),
         ("List documents in a folder", 'docs list --path "code docs"'),
     ),
-    "docs show": (("Show the text and details of a document", "docs show letters/june.txt"),),
+    "docs show": (
+        ("Show the text and details of a document", "docs show letters/june.txt"),
+        ("Show a part of a long one", "docs show letters/june.txt --from 4000 --length 2000"),
+    ),
     "docs delete": (
         ("Remove a document; its file stays on disk", "docs delete letters/june.txt"),
         ("Remove all documents of a folder", "docs delete --path ~/old-letters"),

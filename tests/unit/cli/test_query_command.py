@@ -271,3 +271,34 @@ def test_notes_show_words_as_they_were_typed(
     assert "Not in any document: “上海天气”\n" in cli("query", "上海天气", "--db", other).stderr
     assert "“天气”" in cli("query", "方法 天气", "--db", other).stderr
     assert "“zorbings”" in cli("query", "Zorbings zorbings", "--db", other).stderr.lower()
+
+
+@pytest.mark.usefixtures("own_sample")
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",), ("--vimgrep",)])
+@pytest.mark.parametrize("tokens", [30, 200, 900])
+def test_a_budget_limits_what_is_printed(cli: Cli, form: tuple[str, ...], tokens: int) -> None:
+    words = ("query", "why does my bread stay flat", *form)
+    whole = cli(*words)
+    cut = cli(*words, "--budget", tokens)
+    assert cut.exit_code == 0
+    assert len(cut.stdout) <= 4 * tokens
+    if len(whole.stdout) <= 4 * tokens:
+        assert cut.stdout == whole.stdout
+    else:
+        assert f"Cut to {tokens} tokens" in cut.stderr
+        assert cut.stdout.startswith(whole.stdout[: len(cut.stdout) // 2]) or "--csv" not in form
+
+
+@pytest.mark.usefixtures("own_sample")
+def test_a_part_of_a_document(cli: Cli) -> None:
+    name = "baking/pumpernickel-night.md"
+    whole = json_of(cli("docs", "show", name, "--json"))["text"]
+    part = json_of(cli("docs", "show", name, "--from", "20", "--length", "190", "--json"))
+    assert part["text"] == whole[20 : part["end"]]
+    assert part["text"].endswith("squeezed.\n")
+    assert (part["truncated"], part["next"]) == (True, part["end"])
+    shown = cli("docs", "show", name, "--length", "150")
+    assert f"Next: lpisearch docs show {name} --from " in shown.stderr
+    missing = cli("docs", "show", name, "--page", "7")
+    assert missing.exit_code == 2
+    assert "--page: the document has no page “7”" in missing.stderr
