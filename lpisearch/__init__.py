@@ -45,6 +45,7 @@ _HOMES = {
         SimilarityOptions
     """,
     "lpisearch.remote": "RemoteLibrary connect",
+    "lpisearch.remote.coroutines": "AsyncLibrary",
     _METHODS: """
         FSSL KRLPI LPFL LPI LPP LSI LSLPI NMF OLPI PCA PLSI RLPI SLPI SPCA SPG Eigenmaps
         LaplacianScore
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from lpisearch.options import *
     from lpisearch.remote import connect as connect
     from lpisearch.remote.client import RemoteLibrary as RemoteLibrary
+    from lpisearch.remote.coroutines import AsyncLibrary as AsyncLibrary
 
     open = _open  # noqa: A001 (lpisearch.open reads best)
 else:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, Self, Unpack
 
-from lpisearch.errors import DocumentNotFound, SubspaceError
-from lpisearch.location import Address, Location, parse_location
+from lpisearch.errors import BadOption, DocumentNotFound, LibraryNotFound, SubspaceError
+from lpisearch.location import Address, Location, is_own_path, parse_location
 from lpisearch.model.documents import Document, Entry, Filter, Traits
 from lpisearch.options import (
     ClassifyOptions,
@@ -94,6 +95,14 @@ class Library:
     def __repr__(self) -> str:
         return f"Library({str(self.path)!r})"
 
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import library_html
+
+        try:
+            return library_html(str(self.path), self.status())
+        except LibraryNotFound:  # it is created by the first ingest
+            return escape(repr(self))
+
     def __enter__(self) -> Self:
         return self
 
@@ -146,7 +155,8 @@ class Library:
             Ids of documents that move the query towards them, or away from them.
         options, **fields
             `SearchOptions`, and its fields by name, such as `k=5` or `by="lexical"`; `label` is one
-            label or several of which a document must have one.
+            label or several of which a document must have one; `path`, `split`, `since` and `until`
+            are conditions of `Filter`.
 
         Returns
         -------
@@ -293,6 +303,25 @@ class Library:
             rows, ids = opened.document_rows.tolist(), snapshot.transaction.documents.ids()
             stored = [number for number, row in enumerate(rows) if row in ids]
             return [ids[rows[number]] for number in stored], opened.packed_vectors.at(stored)
+
+    def export_vectors(
+        self, target: str | Path, index: str = "default", *, force: bool = False
+    ) -> int:
+        """Write id, title, labels and vector of the documents of an index; return how many.
+
+        The file is `.npz` (arrays ids, titles, labels, vectors; several labels of a document are
+        joined by line ends) or `.parquet`, for which pyarrow must be installed. `force` overwrites
+        a file that is not such an export.
+        """
+        from lpisearch.files import mode_of
+        from lpisearch.numeric.row_files import export_vectors
+
+        target = Path(target)
+        if is_own_path(target, self.path):
+            raise BadOption("target", f"{target} is one of the library's own files")
+        ids, vectors = self.vectors(index)
+        mode = mode_of(self.path)
+        return export_vectors(target, ids, vectors, self.entries(), force=force, mode=mode)
 
     def vector(self, text: str, *, index: str = "default") -> NDArray[np.float32]:
         """Return the vector of a query, at unit length.

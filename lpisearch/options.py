@@ -350,13 +350,17 @@ class SearchOptions:
 
 
 class SearchFields(TypedDict, total=False):
-    """The fields of `SearchOptions`, and `label`: what `Library.search` takes by name."""
+    """The fields of `SearchOptions`, and those of `Filter` that are common, by name."""
 
     by: str | None
     k: int | None
     offset: int
     where: Filter
     label: str | Sequence[str]
+    path: str | None
+    split: str | None
+    since: str | None
+    until: str | None
     min_score: float | None
     collapse: bool
     index: str | None
@@ -366,6 +370,9 @@ class SearchFields(TypedDict, total=False):
     sort: str | None
     facets: bool
     literal: bool
+
+
+_CONDITIONS = ("path", "split", "since", "until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -791,9 +798,11 @@ def is_loopback(host: str) -> bool:
 def search_options(options: SearchOptions | None, fields: SearchFields) -> SearchOptions:
     """Return the options of a search; fields by name that are not None take precedence."""
     chosen: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-    labels = as_labels(chosen.pop("label", ()))
+    conditions = {name: chosen.pop(name, "") for name in _CONDITIONS}
+    conditions["labels"] = as_labels(chosen.pop("label", ()))
+    conditions = {name: value for name, value in conditions.items() if value}
     options = replace(options or SearchOptions(), **chosen)
-    return replace(options, where=replace(options.where, labels=labels)) if labels else options
+    return replace(options, where=replace(options.where, **conditions)) if conditions else options
 
 
 def ingest_options(options: IngestOptions | None, labels: str | None) -> IngestOptions:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpisearch.cli.commands import is_typed
 from lpisearch.cli.failures import when_stopped
 from lpisearch.cli.options import accepts, preferred
 from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_weight, size
@@ -38,11 +40,43 @@ def index(
             rich_help_panel="Model",
         ),
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Also write the vectors to a .npz or .parquet file; an index that is up to date "
+            "is not built again.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that is not an export.")
+    ] = False,
 ) -> None:
     """Build the index for search by meaning. The old one stays in use until this one is ready."""
     if encoder is not None:
         vars(context.obj).pop("library", None)  # opened to read the settings
         context.obj.encoder = None if encoder == "none" else encoder
+    builds = export is None or not _is_ready(context, options.name)
+    if builds:
+        _build_and_report(context, options, json=json)
+    if export is not None:
+        number = context.obj.library.export_vectors(export, options.name, force=force)
+        if json and not builds:
+            print_json({"documents": number, "file": str(export)})
+        note(f"{counted(number, 'vector')} written to {export}")
+
+
+def _is_ready(context: typer.Context, name: str) -> bool:
+    """Tell whether an index is up to date, and no option asks for another one."""
+    others = context.params.keys() - {"name", "export", "force", "json"}
+    if any(is_typed(context, one) for one in others):
+        return False
+    indexes = context.obj.library.status()["indexes"]
+    return any(one["name"] == name and one["state"] == "ready" for one in indexes)
+
+
+def _build_and_report(context: typer.Context, options: IndexOptions, *, json: bool) -> None:
     library = context.obj.library
     plan = library.plan(options)
     if not json:

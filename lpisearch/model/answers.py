@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,6 +97,19 @@ class Hit:
         """The best passage."""
         return self.passages[0] if self.passages else Passage("")
 
+    def row(self) -> dict[str, Any]:
+        """Return the hit as plain values, with its best passage."""
+        plain = ("rank", "id", "title", "path", "date", "file_date", "score", "cosine", "bm25")
+        best = self.snippet
+        return {name: getattr(self, name) for name in plain} | {
+            "labels": list(self.labels),
+            "passage": best.text,
+            "page": best.page,
+            "section": best.section.name if best.section else "",
+            "start": best.start,
+            "end": best.end,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
@@ -145,6 +158,18 @@ class Answer(Sequence[Hit]):
     def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[at]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the hits as dicts of plain values, each with its best passage.
+
+        `pandas.DataFrame(answer.rows())` and `polars.DataFrame(answer.rows())` are tables of them.
+        """
+        return [hit.row() for hit in self.hits]
+
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import answer_html
+
+        return answer_html(self)
 
 
 Run = tuple[str, list[tuple[str, float]]]
@@ -248,6 +273,11 @@ class TopicReport:
     chosen: bool
     purity: float | None = None
     nmi: float | None = None
+
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import topics_html
+
+        return topics_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,3 +526,8 @@ class DimensionReport:
     documents: int
     terms: int
     dimensions: tuple[Dimension, ...]
+
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import dimensions_html
+
+        return dimensions_html(self)

@@ -305,6 +305,11 @@ class IngestReport:
         """The number of files and records that could not be read, now or in an earlier run."""
         return len(self.failures) + len(self.known_failures) + self.unlisted
 
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import record_html
+
+        return record_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

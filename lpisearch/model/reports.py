@@ -107,6 +107,11 @@ class Report:
     figures: tuple[Figure, ...] = field(default=())
     resumed: int = 0
 
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import report_html
+
+        return report_html(self)
+
 
 def plain(value: object) -> Cell:
     """Return a cell as a Python type in full precision; numbers that are not finite become None."""
@@ -239,6 +244,11 @@ class IndexReport(BuiltIndex):
     processor_seconds: dict[str, float] = field(default_factory=dict)
     wire: dict[str, dict[str, float]] = field(default_factory=dict)
     encoder: dict[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import record_html
+
+        return record_html(self)
 
 
 _RUN_NAME = "lpisearch"

@@ -1,4 +1,4 @@
-"""Rows in files: sparse rows in partitions, dense rows that are written in place, mapped arrays.
+"""Rows in files: sparse rows in partitions, dense rows written in place or exported, mapped arrays.
 
 A folder of sparse rows holds three `.npy` files for each partition (row bounds, terms, weights)
 and `rows.json`, written last: a folder without it is incomplete. Files are mapped while they are
@@ -10,20 +10,25 @@ from __future__ import annotations
 import json
 import math
 import mmap
+import zipfile
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.files import ANYONE, create
+from lpisearch.errors import BadOption, LibraryUnwritable, VectorsUnavailable
+from lpisearch.files import ANYONE, create, refuse_others, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+    from typing import IO
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array
+
+    from lpisearch.model.documents import Entry
 
     Array = NDArray[Any]
 
@@ -247,3 +252,72 @@ def release_pages(array: Array) -> None:
         base = getattr(base, "base", None)
     if base is not None and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+_EXPORTS = {".npz": b"PK\x03\x04", ".parquet": b"PAR1"}
+_TITLE = 200  # characters in .npz, whose texts all take as much room as the longest
+
+
+def export_vectors(
+    target: Path,
+    ids: Sequence[str],
+    vectors: NDArray[np.float32],
+    entries: Iterable[Entry],
+    *,
+    force: bool,
+    mode: int = ANYONE,
+) -> int:
+    """Write id, title, labels and vector of documents to .npz or .parquet; return how many.
+
+    The bytes are determined by the documents. Documents without an entry are left out.
+    """
+    begins = _EXPORTS.get(target.suffix.lower())
+    if begins is None:
+        raise BadOption("target", f"{target.name} must end in .npz or .parquet")
+    if not force:
+        refuse_others(target, "an export of vectors", lambda head: head.startswith(begins))
+    known = {entry.id: entry for entry in entries}
+    rows = [row for row, name in enumerate(ids) if name in known]
+    chosen = [known[ids[row]] for row in rows]
+    write = _write_npz if target.suffix.lower() == ".npz" else _write_parquet
+    try:
+        with whole_file(target, mode) as stream:
+            write(stream, chosen, np.ascontiguousarray(vectors[rows], np.float32))
+    except OSError as error:
+        raise LibraryUnwritable(target, error.strerror or str(error)) from error
+    return len(rows)
+
+
+def _write_npz(stream: IO[bytes], entries: Sequence[Entry], vectors: NDArray[np.float32]) -> None:
+    """Write arrays that `numpy.load` reads without pickle; several labels are joined by lines."""
+    arrays: dict[str, Array] = {
+        "ids": np.array([entry.id for entry in entries], np.str_),
+        "titles": np.array([entry.title[:_TITLE] for entry in entries], np.str_),
+        "labels": np.array(["\n".join(entry.labels) for entry in entries], np.str_),
+        "vectors": vectors,
+    }
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            about = zipfile.ZipInfo(f"{name}.npy")  # of 1980: no date of now
+            about.compress_type = zipfile.ZIP_STORED if name == "vectors" else zipfile.ZIP_DEFLATED
+            with archive.open(about, "w", force_zip64=True) as part:
+                np.lib.format.write_array(part, array, allow_pickle=False)
+
+
+def _write_parquet(
+    stream: IO[bytes], entries: Sequence[Entry], vectors: NDArray[np.float32]
+) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        reason = "Parquet files require pyarrow"
+        raise VectorsUnavailable(reason, "pip install 'lpisearch[parquet]'") from error
+    flat = pa.array(vectors.ravel(), pa.float32())
+    columns = {
+        "id": pa.array([entry.id for entry in entries], pa.string()),
+        "title": pa.array([entry.title for entry in entries], pa.string()),
+        "labels": pa.array([list(entry.labels) for entry in entries], pa.list_(pa.string())),
+        "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
+    }
+    parquet.write_table(pa.table(columns), stream)

@@ -91,6 +91,7 @@ def _not_served(name: str) -> Callable[..., Any]:
     def refuse(_self: RemoteLibrary, *_arguments: Any, **_options: Any) -> Any:
         raise NotServed(f"{name}()")
 
+    refuse.__name__ = name
     return refuse
 
 
@@ -116,6 +117,11 @@ class RemoteLibrary:
 
     def __repr__(self) -> str:
         return f"RemoteLibrary({self.url!r})"
+
+    def _repr_html_(self) -> str:
+        from lpisearch.model.notebooks import library_html
+
+        return library_html(self.url, self.status())
 
     def __enter__(self) -> Self:
         return self
@@ -257,6 +263,15 @@ class RemoteLibrary:
             return ids, np.array(rows, np.float32)
         except (ValueError, TypeError) as error:
             raise AnswerInvalid(self.url, "its vectors differ in length") from error
+
+    def export_vectors(
+        self, target: str | Path, index: str = "default", *, force: bool = False
+    ) -> int:
+        """Write id, title, labels and vector of the documents of an index to a local file."""
+        from lpisearch.numeric.row_files import export_vectors
+
+        ids, vectors = self.vectors(index)
+        return export_vectors(Path(target), ids, vectors, self.entries(), force=force)
 
     # Labels and topics that an index has learned.
 

@@ -1,5 +1,6 @@
 """What holds for a library, open here or served elsewhere."""
 
+import asyncio
 import inspect
 import io
 import shutil
@@ -42,6 +43,8 @@ _ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("morning -bread", {"k": 3, "by": "lexical", "facets": True}),
     ("star telescope", {"by": "semantic", "explain": True, "sort": "title"}),
     ("shipp", {"label": ["sea", "sky"]}),
+    ("ship", {"path": "sea", "collapse": False, "split": "train"}),
+    ("ship", {"since": "2000", "until": "2100", "path": ""}),
     ("letter", {"like": ["sea/0"], "unlike": ["kitchen/1"]}),
     ("", {}),
 )
@@ -156,6 +159,64 @@ def test_documents(library: Any_) -> None:
     assert library.delete() == 0
 
 
+def test_vectors_are_exported(library: Any_, tmp_path: Path) -> None:
+    """A file of vectors has the documents of the index, whatever it is read with."""
+    ids, vectors = library.vectors()
+    file = tmp_path / "vectors.npz"
+    assert library.export_vectors(file) == len(ids)
+    first = file.read_bytes()
+    assert library.export_vectors(str(file)) == len(ids)
+    assert file.read_bytes() == first
+    with np.load(file, allow_pickle=False) as read:
+        assert read["ids"].tolist() == ids
+        assert np.array_equal(read["vectors"], vectors)
+        documents = [library.document(name) for name in ids]
+        assert read["titles"].tolist() == [one.title[:200] for one in documents]
+        assert read["labels"].tolist() == ["\n".join(one.labels) for one in documents]
+    with pytest.raises(BadOption, match=r"must end in \.npz or \.parquet"):
+        library.export_vectors(tmp_path / "vectors.csv")
+    file.write_text("mine", encoding="utf-8")
+    with pytest.raises(lpisearch.FileInTheWay):
+        library.export_vectors(file)
+    assert library.export_vectors(file, force=True) == len(ids)
+
+
+def test_vectors_in_parquet(library: Any_, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    library.export_vectors(tmp_path / "vectors.parquet")
+    rows = parquet.read_table(tmp_path / "vectors.parquet").to_pylist()
+    ids, vectors = library.vectors()
+    assert [row["id"] for row in rows] == ids
+    assert np.array_equal(np.array([row["vector"] for row in rows], np.float32), vectors)
+    assert rows[0]["labels"] == list(library.document(ids[0]).labels)
+
+
+def test_coroutines(library: Any_, here: Library) -> None:
+    """An event loop gets what the methods return, several at a time, and their errors."""
+
+    async def use() -> None:
+        async with lpisearch.AsyncLibrary(library) as loop:
+            found = await asyncio.gather(*(loop.search(text, k=2) for text in ("ship", "star")))
+            assert [answer[0].labels for answer in found] == [("sea",), ("sky",)]
+            assert await loop.count() == 40
+            assert [one.id async for one in loop] == [one.id for one in here]
+            runs = [run async for run in loop.batch([("1", "violin tune"), ("2", "ship")])]
+            assert [name for name, _ in runs] == ["1", "2"]
+            async for document in loop.documents():  # left before its end
+                assert document.id == "sea/0"
+                break
+            with pytest.raises(DocumentNotFound):
+                await loop.document("nothing/at all")
+            waiting = asyncio.ensure_future(loop.topics(3))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert (await loop.topics(3)).topics
+
+    asyncio.run(use())
+
+
 def test_labels(library: Any_) -> None:
     """Labels are given, taken away, predicted and forgotten."""
     state = library.state()
@@ -240,6 +301,19 @@ def test_methods_are_called_alike() -> None:
     assert {name: theirs.get(name) for name in served} == {name: ours[name] for name in served}
     assert theirs.keys() - ours.keys() == {"jobs", "upload"}
     assert theirs.keys() >= _NOT_SERVED.keys()
+
+
+def test_every_method_can_be_awaited() -> None:
+    from lpisearch.library import Library
+
+    local = {"evaluating", "is_source", "retokenise", "schema_differences", "upgrade"}
+    awaited = _forms(lpisearch.AsyncLibrary)
+    ours = {name: form for name, form in _forms(Library).items() if name not in local}
+    assert {name: awaited[name] for name in ours.keys() - {"close", *_NOT_SERVED}} == {
+        name: ours[name] for name in ours.keys() - {"close", *_NOT_SERVED}
+    }
+    assert awaited.keys() - ours.keys() == {"count", "documents"}
+    assert ours.keys() <= awaited.keys()
 
 
 @pytest.mark.parametrize(("name", "arguments"), _NOT_SERVED.items())

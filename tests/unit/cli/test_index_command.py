@@ -1,3 +1,4 @@
+import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -5,6 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lpisearch.cli import index as command
@@ -57,6 +59,27 @@ def test_what_is_said_without_json(cli: Cli) -> None:
     listed = cli("status").stdout
     assert "default\trlpi\t" in listed
     assert "plain\tlsi\t39\t40\tready" in listed
+
+
+@pytest.mark.usefixtures("shelf")
+def test_vectors_are_exported(cli: Cli, tmp_path: Path) -> None:
+    """An index that is up to date is not built again, unless an option asks for another one."""
+    file = tmp_path / "vectors.npz"
+    assert "dimensions\t" in cli("index", "--dims", "2", "--export", str(file)).stdout
+    done = cli("index", "--export", str(file))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "40 vectors written to " in done.stderr
+    with np.load(file) as read:
+        assert read["vectors"].shape == (40, 2)
+    assert "dimensions\t3" in cli("index", "--dims", "3", "--export", str(file)).stdout
+    done = cli("index", "--export", str(file), "--json")
+    assert json.loads(done.stdout) == {"documents": 40, "file": str(file)}
+    refused = cli("index", "--export", "vectors.csv")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "FILE: vectors.csv must end in .npz or .parquet" in refused.stderr
+    file.write_text("mine", encoding="utf-8")
+    assert "not an export of vectors" in cli("index", "--export", str(file)).stderr
+    assert cli("index", "--export", str(file), "--force").exit_code == 0
 
 
 @pytest.mark.usefixtures("shelf")
@@ -246,4 +269,6 @@ def test_a_due_rebuild_is_said(cli: Cli, put: Put) -> None:
 
 def test_every_option_of_an_index_can_be_typed() -> None:
     named = {each.name for each in fields(IndexOptions)}
-    assert named | {"encoder", "json", "context"} == set(signature(command.index).parameters)
+    assert named | {"encoder", "export", "force", "json", "context"} == set(
+        signature(command.index).parameters
+    )
