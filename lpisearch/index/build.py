@@ -210,6 +210,7 @@ def publish_index(
     manifest = index.manifest
     with store.reading() as snapshot:
         location = IndexLocation.of(library, snapshot)
+    location.check_ours()
     folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode)
     entry = IndexEntry(
         name=manifest.name,
@@ -252,7 +253,9 @@ def _index_location(library: Location, options: IndexOptions) -> IndexLocation:
         ):
             choose_location(library, store, options.index_store)
     with open_store(library) as store, store.reading() as snapshot:
-        return IndexLocation.of(library, snapshot)
+        location = IndexLocation.of(library, snapshot)
+    location.check_ours()
+    return location
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
-from lpisearch.files import create, folder_mode, whole_file
-from lpisearch.index.format import file_digest
+from lpisearch.files import create, folder_mode, open_regular, whole_file
+from lpisearch.index.format import MOST_MANIFEST, file_digest
 from lpisearch.numeric.executor import TransferStats, transfer_stats
 from lpisearch.numeric.row_blocks import ArrayTarget, RowBlocks, RowTarget, StackedBlocks
 from lpisearch.numeric.row_files import (
@@ -202,6 +202,8 @@ class FileWorkspace:
         self._stage = stage
         self._folder = folder
         self._mode = mode
+        if folder.is_symlink():  # planted: nothing is written through it
+            folder.unlink()
         if _read_json(folder / _BUILD).get("key") != key:
             shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(folder_mode(mode), parents=True, exist_ok=True)
@@ -299,8 +301,8 @@ def _read_step(folder: Path, *, verify: bool = True) -> StepResult | None:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        values = json.loads(path.read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, RecursionError), open_regular(path) as stream:
+        values = json.loads(stream.read(MOST_MANIFEST))
         if isinstance(values, dict):
             return values
     return {}

@@ -2,11 +2,16 @@
 
 Each machine fetches an index from the database once, verifies it, and keeps it in a cache. The name
 of a folder contains a digest of its contents, so a folder that exists is the right one.
+
+Others may write the database, so no text from it leads anywhere else: names are single components,
+the cache is named by the address, files are those of the manifest, and a shared folder is written
+only where a user of this program has marked it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from contextlib import suppress
@@ -21,12 +26,21 @@ from lpisearch.errors import (
     IndexUnwritable,
     SubspaceError,
 )
-from lpisearch.files import FOR_ME_ALONE, create, folder_mode, mode_of, sync_folder
+from lpisearch.files import (
+    FOR_ME_ALONE,
+    create,
+    folder_mode,
+    mode_of,
+    open_regular,
+    sync_folder,
+    whole_file,
+)
 from lpisearch.location import Address, Location, index_folder
+from lpisearch.messages import call
 from lpisearch.options import IndexSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
@@ -38,6 +52,9 @@ INDEX_STORE = "index_store"
 _VARIABLE = "LPISEARCH_INDEX_STORE"
 _PARTIAL = ".partial-"
 _PIECE = 1 << 20
+_MARK = ".lpisearch"
+"""The file that marks a shared folder as that of a library's indexes; it has their common name."""
+_COMPONENT = re.compile(r"[^\W.][\w.-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +81,46 @@ class IndexLocation:
     @classmethod
     def chosen(cls, library: Address, choice: Mapping[str, Any]) -> IndexLocation:
         """Return the location that a setting stands for on this machine."""
-        name = str(choice.get("name") or library.key)
         if shared := str(choice.get("folder") or ""):
             shared = os.environ.get(_VARIABLE) or shared  # under which it is seen here
+            name = str(choice.get("name") or library.key)
+            if not _COMPONENT.fullmatch(name):
+                raise IndexDamaged(Path(shared), f"the library names it “{name}”")
             return cls(Path(shared) / name, is_cache=False, mode=0o644)
         from platformdirs import user_cache_path
 
         cache = user_cache_path("lpisearch", appauthor=False)
-        return cls(cache / "indexes" / name, is_cache=True, mode=FOR_ME_ALONE)
+        return cls(cache / "indexes" / library.key, is_cache=True, mode=FOR_ME_ALONE)
 
     def local(self, entry: IndexEntry) -> Path:
         """Return where the folder of an index is, or would be."""
+        from lpisearch.index.format import is_folder_name
+
+        if not is_folder_name(entry.folder):
+            raise IndexDamaged(self.folder, f"the library names its folder “{entry.folder}”")
         return self.folder / entry.folder
+
+    def check_ours(self) -> None:
+        """Refuse to write to a shared folder that is not marked, or that lies elsewhere."""
+        if not self.is_shared:
+            return
+        with suppress(OSError), open_regular(self.folder / _MARK) as stream:
+            if stream.read(_PIECE) == self.folder.name.encode() and _is_contained(self.folder):
+                return
+        error = IndexUnwritable(self.folder, f"it has no file {_MARK} of this library")
+        error.next_step = call("index", index_store=str(self.folder.parent))
+        raise error
+
+    def mark(self) -> None:
+        """Mark a shared folder that the user has named as that of the library's indexes."""
+        if self.is_shared:
+            with whole_file(self.folder / _MARK, self.mode) as stream:
+                stream.write(self.folder.name.encode())
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is a folder that other machines may see."""
+        return self.is_of_server and not self.is_cache
 
     def is_away(self, entry: IndexEntry) -> bool:
         """Tell whether another machine has published an index that is not here yet."""
@@ -103,32 +148,44 @@ class IndexLocation:
         """Copy a folder from another location; return where it is now."""
         target = self.folder / folder.name
         if not target.is_dir():
-            contents = ((path.name, _pieces(path)) for path in _files_of(folder))
             try:
-                self._bring(target, contents)
+                self._bring(target, lambda name: _pieces(folder / name))
             except OSError as error:
                 raise IndexUnwritable(self.folder, error.strerror or str(error)) from error
         return target
 
     def _fetch(self, snapshot: ReadTransaction, entry: IndexEntry, target: Path) -> None:
         files = snapshot.index_files
-        names = files.names(entry.folder) if files is not None else []
-        if files is None or not names:
+        if files is None or not files.names(entry.folder):
             raise IndexDamaged(target, "its files are missing from the database")
-        self._bring(target, ((Path(name).name, files.read(entry.folder, name)) for name in names))
+        self._bring(target, lambda name: files.read(entry.folder, name))
 
-    def _bring(self, target: Path, contents: Iterable[tuple[str, Iterable[bytes]]]) -> None:
-        """Write files into a folder that appears when all of them are verified."""
-        from lpisearch.index.format import note_written, open_folder
+    def _bring(self, target: Path, read: Callable[[str], Iterable[bytes]]) -> None:
+        """Write the files that a manifest names into a folder that appears when all are verified."""
+        from lpisearch.index.format import (
+            MANIFEST_FILE,
+            MOST_MANIFEST,
+            Manifest,
+            note_written,
+            open_folder,
+        )
 
         self.folder.mkdir(folder_mode(self.mode), parents=True, exist_ok=True)
         partial = self.folder / f"{_PARTIAL}{secrets.token_hex(6)}"
         whole = partial / target.name  # the name is compared with what is in it
         whole.mkdir(folder_mode(self.mode), parents=True)
+
+        def write(name: str, most_bytes: int) -> None:
+            with create(whole / name, self.mode) as stream:
+                for piece in read(name):
+                    if stream.tell() + len(piece) > most_bytes:
+                        raise IndexDamaged(target, f"{name} is corrupt")
+                    stream.write(piece)
+
         try:
-            for name, pieces in contents:
-                with create(whole / name, self.mode) as stream:
-                    stream.writelines(pieces)
+            write(MANIFEST_FILE, MOST_MANIFEST)
+            for name, facts in Manifest.read(whole).arrays.items():
+                write(f"{name}.npy", facts.size)
             open_folder(whole)
             note_written(whole)
             if not target.is_dir():  # else another process was quicker
@@ -156,18 +213,25 @@ def choose_location(library: Location, store: Store, choice: str) -> None:
     """
     if not isinstance(library, Address):
         raise BadOption("index_store", "a library in a file keeps its indexes next to it")
+    before = None
     with store.reading() as snapshot:
-        before = IndexLocation.of(library, snapshot)
+        with suppress(IndexDamaged):  # what a stranger named is not looked at
+            before = IndexLocation.of(library, snapshot)
         noted = _choice(library, snapshot, choice)
         place = IndexLocation.chosen(library, noted)
-        moved = [] if place == before else _moved(snapshot, before, place)
+        moved = _moved(snapshot, before, place)
     with store.writing(durable=True) as transaction:
         transaction.settings.set(INDEX_STORE, noted)
         for folder in moved:
             place.keep(transaction, folder, {other.name for other in moved})
-    for folder in moved:  # an open one stays until it is closed
-        shutil.rmtree(before.folder / folder.name, ignore_errors=True)
-    with suppress(OSError):
+    if before is None or place == before:
+        return
+    with suppress(IndexUnwritable, OSError):
+        before.check_ours()
+        for folder in moved:  # an open one stays until it is closed
+            shutil.rmtree(before.folder / folder.name, ignore_errors=True)
+        if {path.name for path in before.folder.iterdir()} == {_MARK}:
+            (before.folder / _MARK).unlink()
         before.folder.rmdir()
 
 
@@ -175,19 +239,28 @@ def _choice(library: Address, snapshot: ReadTransaction, choice: str) -> dict[st
     before = snapshot.settings.get(INDEX_STORE) or {}
     folder = "" if choice == IN_DATABASE else os.path.abspath(Path(choice).expanduser())  # noqa: PTH100 (links stay)
     # The same name for every machine, however each of them writes the address.
-    name = before.get("name") or f"{library.name}-{secrets.token_hex(4)}"
+    name = str(before.get("name") or "")
+    if not _COMPONENT.fullmatch(name):
+        plain = re.sub(r"\W+", "_", library.name)[:100]
+        name = f"{plain}-{secrets.token_hex(4)}"
     return {"name": name, "folder": folder}
 
 
-def _moved(snapshot: ReadTransaction, before: IndexLocation, place: IndexLocation) -> list[Path]:
+def _moved(
+    snapshot: ReadTransaction, before: IndexLocation | None, place: IndexLocation
+) -> list[Path]:
     from lpisearch.index.format import check_writable
 
     check_writable(place.folder)
     try:
         place.folder.mkdir(folder_mode(place.mode), parents=True, exist_ok=True)
+        place.mark()
     except OSError as error:
         raise IndexUnwritable(place.folder, error.strerror or str(error)) from error
-    moved = []
+    place.check_ours()
+    moved: list[Path] = []
+    if before is None or place == before:
+        return moved
     for entry in snapshot.indexes.entries():
         try:
             folder = before.fetched(snapshot, entry)
@@ -207,7 +280,12 @@ def _files_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.name != VERIFIED)
 
 
+def _is_contained(folder: Path) -> bool:
+    """Tell whether a folder is where its name says, not where a link leads."""
+    return folder.resolve() == folder.parent.resolve() / folder.name
+
+
 def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         while piece := stream.read(_PIECE):
             yield piece

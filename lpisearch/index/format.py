@@ -69,7 +69,8 @@ _READ_AT_ONCE = 1 << 20
 
 _PARTIAL = ".partial-"
 # The folder may contain files of others: only our own names are removed.
-_OURS = re.compile(r".+-[0-9a-f]{12}")
+_OURS = re.compile(r"[\w.][\w.-]*-[0-9a-f]{12}")
+_ARRAY_NAME = re.compile(r"\w{1,100}", re.ASCII)
 
 
 def check_writable(parent: Path) -> None:
@@ -146,8 +147,27 @@ def sweep(parent: Path, keep: set[str]) -> None:
     """Remove folders without an entry: superseded ones, and remains of killed runs."""
     with suppress(OSError):  # the next sweep tries again
         for path in parent.iterdir():
-            if path.name not in keep and _OURS.fullmatch(path.name) and path.is_dir():
+            if path.name not in keep and is_folder_name(path.name) and _has_only_ours(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def is_folder_name(name: str) -> bool:
+    """Tell whether a folder of an index can have this name, which is a single component."""
+    return _OURS.fullmatch(name) is not None
+
+
+def _has_only_ours(folder: Path) -> bool:
+    """Tell whether a folder contains nothing but files of an index, or such a folder."""
+    return (
+        folder.is_dir()
+        and not folder.is_symlink()
+        and all(
+            path.suffix in {".npy", ".partial"}
+            or path.name in {MANIFEST_FILE, VERIFICATION_FILE}
+            or (is_folder_name(path.name) and _has_only_ours(path))
+            for path in folder.iterdir()
+        )
+    )
 
 
 def _is_sound(folder: Path) -> bool:
@@ -236,7 +256,7 @@ _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
-_MOST_MANIFEST = 1 << 26  # bytes
+MOST_MANIFEST = 1 << 26  # bytes
 # What the system says of a file that may be as it was written.
 _NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
@@ -304,7 +324,7 @@ class Manifest:
         """Read the manifest of an index folder."""
         try:
             with open_regular(folder / MANIFEST_FILE) as stream:
-                text = stream.read(_MOST_MANIFEST)
+                text = stream.read(MOST_MANIFEST)
             values = json.loads(text)
         except FileNotFoundError as error:
             if not folder.parent.is_dir():
@@ -344,6 +364,9 @@ class Manifest:
             }
         except (KeyError, TypeError, AttributeError) as error:
             raise IndexDamaged(folder, f"{MANIFEST_FILE} lacks {error}") from error
+        names = [folder_name(str(spec.name), b""), *known["arrays"]]
+        if not is_folder_name(names[0]) or not all(map(_ARRAY_NAME.fullmatch, names[1:])):
+            raise IndexDamaged(folder, f"{MANIFEST_FILE} names files elsewhere")
         return cls(**known)
 
 
@@ -422,7 +445,7 @@ def _verified_facts(status: os.stat_result) -> list[int]:
 def _remembered(folder: Path) -> object:
     try:
         with open_regular(folder / VERIFICATION_FILE) as stream:
-            return json.loads(stream.read(_MOST_MANIFEST))
+            return json.loads(stream.read(MOST_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return None
 

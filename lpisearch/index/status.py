@@ -65,15 +65,19 @@ def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding
 def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) -> dict[str, Any]:
     from lpisearch.index.format import Manifest, check_sizes
 
-    place = IndexLocation.of(library, snapshot)
-    folder = place.local(entry)
     summary: dict[str, Any] = {
         "name": entry.name,
         "method": entry.method,
         "created": entry.created_at,
-        "folder": str(folder),
+        "folder": "",
         "rebuild_command": rebuild_command(entry.spec),
     }
+    try:
+        place = IndexLocation.of(library, snapshot)
+        folder = place.local(entry)
+    except IndexDamaged as error:
+        return summary | _damage(summary, error)
+    summary["folder"] = str(folder)
     if place.is_cache and not folder.is_dir():
         note = f"“{entry.name}” is in the database; the first search downloads it"
         return summary | {"state": "not here yet", "rebuild": "", "note": note}
@@ -86,8 +90,7 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
         note = Message(error.what, " Next: ", summary["rebuild_command"])
         return summary | {"state": NOT_HERE, "rebuild": "", "note": note}
     except SubspaceError as error:
-        damage = rebuild_note(entry.name, error.what, summary["rebuild_command"])
-        return summary | {"state": "damaged", "rebuild": error.what, "note": damage}
+        return summary | _damage(summary, error)
     due = due_for_rebuild(manifest, snapshot.settings.get(TOKENISER) or {})
     due = due or _why_passages(manifest, folder)
     state, note = _state(entry, due, is_current=_is_current(snapshot, entry))
@@ -100,6 +103,11 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
     }
     state_facts = {"state": state, "rebuild": due, "note": note}
     return summary | state_facts | manifest.result.as_dict() | facts
+
+
+def _damage(summary: dict[str, Any], error: SubspaceError) -> dict[str, Any]:
+    note = rebuild_note(summary["name"], error.what, summary["rebuild_command"])
+    return {"state": "damaged", "rebuild": error.what, "note": note}
 
 
 def _state(entry: IndexEntry, due: str, *, is_current: bool) -> tuple[str, str]:

@@ -182,16 +182,16 @@ class Session:
         from lpisearch.index.subspace import open_index
         from lpisearch.search.engine import Engine
 
-        location = IndexLocation.of(self.path, transaction)
         with self._index_lock:
             current = self._engines.get(entry.name)
             if current is not None and current[0].folder == entry.folder:
                 return current, None
-            if current is not None and location.is_away(entry):
-                if location.is_cache:
-                    self._start_download(location, entry)
-                return current, None  # until the new index is here
             try:
+                location = IndexLocation.of(self.path, transaction)
+                if current is not None and location.is_away(entry):
+                    if location.is_cache:
+                        self._start_download(location, entry)
+                    return current, None  # until the new index is here
                 index = open_index(location, transaction, entry)
             except SubspaceError as error:
                 return None, error

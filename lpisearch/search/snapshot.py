@@ -135,6 +135,7 @@ class Snapshot:
         from lpisearch.storage.vector_store import VectorStore
 
         location = IndexLocation.of(self._session.path, self.transaction)
+        location.check_ours()
         return VectorStore(location.folder, encoder.name, encoder.documents).vectors(texts)
 
     def require_engine(self) -> Engine:

@@ -5,15 +5,16 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lpisearch.errors import BadOption, IndexUnwritable, VectorsUnavailable
+from lpisearch.errors import BadOption, IndexDamaged, IndexUnwritable, VectorsUnavailable
 from lpisearch.index.directory import IndexLocation
 from lpisearch.library import Library
 from lpisearch.location import Address
-from lpisearch.storage import writer_lock
+from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.postgres.pgvector import table_of
 from tests.servers import Server, programs_of, running
 
@@ -24,7 +25,7 @@ def _place(library: Library) -> IndexLocation:
 
 
 def _folders(place: IndexLocation) -> list[str]:
-    return sorted(path.name for path in place.folder.glob("*"))
+    return sorted(path.name for path in place.folder.glob("*") if path.name != ".lpisearch")
 
 
 def test_an_index_in_the_database_is_fetched_once(
@@ -264,6 +265,117 @@ def test_who_writes_is_named(shelf: Library) -> None:
     with writer_lock(shelf.path, "index", 5):
         assert "index" in shelf.writer()
     assert shelf.writer() == ""
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """Return a folder of someone who opens the library of a stranger."""
+    folder = tmp_path / "victim"
+    for name in ("photos-0123456789ab", ".partial-0123456789ab"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "vectors.npy").write_bytes(b"mine")
+    return folder
+
+
+def _store(library: Library, **choice: str) -> None:
+    """Store a location of indexes as one who may write the tables can."""
+    with open_store(library.path, writable=True) as store, store.writing() as transaction:
+        transaction.settings.set("index_store", choice)
+
+
+@pytest.mark.parametrize("by", ["name", "folder", "link"])
+def test_a_stranger_does_not_choose_where_indexes_are(
+    shelf: Library, victim: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, by: str
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    shelf.index(dims=3)
+    before = sorted(victim.rglob("*"))
+    choices = {
+        "name": {"name": f"../../../{'../' * len(tmp_path.parts)}{victim}", "folder": ""},
+        "folder": {"name": victim.name, "folder": str(victim.parent)},
+        "link": {"name": "linked", "folder": str(tmp_path)},
+    }
+    (tmp_path / "linked").symlink_to(victim)
+    (tmp_path / ".lpisearch").write_text("linked")
+    _store(shelf, **choices[by])
+    with Library(shelf.path) as other:
+        other.search("ship")
+        assert other.status()["indexes"]
+        if by == "name":  # it has no part in the name of the cache
+            other.index(dims=2)
+        else:
+            with pytest.raises(IndexUnwritable, match="no file .lpisearch") as refused:
+                other.index(dims=2)
+            assert "index_store" in repr(refused.value.next_step)
+        assert sorted(victim.rglob("*")) == before
+        other.index(dims=2, index_store=str(tmp_path / "mine"))
+        assert other.vectors()[1].shape[1] == 2
+    assert sorted(victim.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["../victim", "a/b", "..", "", "a\\b", "C:x"])
+def test_a_shared_folder_has_a_plain_name(shelf: Library, victim: Path, name: str) -> None:
+    shelf.index(dims=3)
+    _store(shelf, name=name or "/", folder=str(victim))
+    before = sorted(victim.parent.rglob("*"))
+    with Library(shelf.path) as other:
+        assert "Searching by words only" in " ".join(other.search("ship").notes)
+        assert [index["state"] for index in other.status()["indexes"]] == ["damaged"]
+        assert not all(finding.ok for finding in other.examine())
+        with pytest.raises(IndexDamaged):
+            other.index(dims=2)
+    assert sorted(victim.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("named", ["../victim-0123456789ab", "/tmp/a-0123456789ab", "..", "x"])
+def test_a_folder_of_an_index_has_a_plain_name(shelf: Library, named: str) -> None:
+    shelf.index(dims=3)
+    with open_store(shelf.path, writable=True) as store, store.writing() as transaction:
+        (entry,) = transaction.indexes.entries()
+        transaction.indexes.save(replace(entry, folder=named))
+    with Library(shelf.path) as other:
+        assert "Searching by words only" in " ".join(other.search("ship").notes)
+        assert [index["state"] for index in other.status()["indexes"]] == ["damaged"]
+        assert not all(finding.ok for finding in other.examine())
+        other.index(dims=2)
+        assert other.vectors()[1].shape[1] == 2
+
+
+def test_files_that_the_manifest_does_not_name_are_not_fetched(
+    shelf: Library, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shelf.index(dims=3)
+    assert isinstance(shelf.path, Address)
+    table = f"{shelf.path.name.partition('.')[2]}.index_files"
+    for name in ("../../../evil", "evil.sh", "..", "evil.npy"):
+        server.run(
+            f"INSERT INTO {table} SELECT DISTINCT folder, '{name}', 0, 'x'::bytea FROM {table}"
+        )
+    server.run(
+        f"INSERT INTO {table} SELECT folder, name, number + 1, content FROM {table} "
+        "WHERE name = 'idf.npy'"
+    )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    with Library(shelf.path) as other:
+        assert "Searching by words only" in " ".join(other.search("ship").notes)
+        server.run(f"DELETE FROM {table} WHERE name = 'idf.npy' AND number = 1")
+        assert other.vectors()[1].shape[1] == 3
+    assert not [path for path in tmp_path.rglob("*evil*") if "elsewhere" in str(path)]
+
+
+def test_a_shared_folder_of_an_earlier_version_is_marked_by_its_name(
+    shelf: Library, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shelf.index(dims=3, index_store=str(shared))
+    (_place(shelf).folder / ".lpisearch").unlink()
+    assert shelf.vectors()[1].shape[1] == 3
+    with pytest.raises(IndexUnwritable):
+        shelf.index(dims=2)
+    shelf.index(dims=2, index_store=str(shared))
+    shelf.index(dims=4)
+    assert len(_folders(_place(shelf))) == 1
 
 
 def _cut_short(*_words: object, **_named: object) -> Path:

@@ -192,10 +192,35 @@ def test_sweeping_removes_what_is_not_in_use(published: Path) -> None:
     for name in (".partial-0123456789ab", "default-0123456789ab", "photos", "default-old"):
         (parent / name).mkdir()
     (parent / "notes-0123456789ab").write_text("a file")
+    (parent / "photos-0123456789ab").mkdir()
+    (parent / "photos-0123456789ab" / "cat.jpg").write_text("not of an index")
+    (parent / "linked-0123456789ab").symlink_to(parent / "photos")
     store.sweep(parent, {published.name})
-    kept = {published.name, "photos", "default-old", "notes-0123456789ab"}
+    kept = {published.name, "photos", "default-old"}
+    kept |= {f"{name}-0123456789ab" for name in ("notes", "photos", "linked")}
     assert {path.name for path in parent.iterdir()} == kept
     store.sweep(parent / "nowhere", set())
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("../x", "vectors"), ("/tmp/x", "vectors"), ("", "vectors"), ("default", "../vectors"),
+     ("default", "/tmp/vectors"), ("default", "a/b"), ("default", "..")],
+)  # fmt: skip
+def test_a_manifest_names_nothing_elsewhere(
+    published: Path, tmp_path: Path, name: str, array: str
+) -> None:
+    values = json.loads((published / "manifest.json").read_text())
+    values["name"] = name
+    values["arrays"][array] = values["arrays"].pop("vectors")
+    text = json.dumps(values).encode()
+    folder = published.with_name(store.folder_name("crafted", text))
+    published.rename(folder)
+    (folder / "manifest.json").write_bytes(text)
+    (folder / "vectors.npy").rename(tmp_path / "vectors.npy")
+    for read in (store.Manifest.read, store.open_folder):
+        with pytest.raises(IndexDamaged, match="names files elsewhere"):
+            read(folder)
 
 
 def test_publishing_again_leaves_a_sound_folder_alone(published: Path) -> None:
