@@ -161,7 +161,7 @@ class IndexLocation:
         self._bring(target, lambda name: files.read(entry.folder, name))
 
     def _bring(self, target: Path, read: Callable[[str], Iterable[bytes]]) -> None:
-        """Write the files that a manifest names into a folder that appears when all are verified."""
+        """Write the files that a manifest names; their folder appears when all are verified."""
         from lpisearch.index.format import (
             MANIFEST_FILE,
             MOST_MANIFEST,

@@ -204,8 +204,8 @@ def test_sweeping_removes_what_is_not_in_use(published: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "array"),
-    [("../x", "vectors"), ("/tmp/x", "vectors"), ("", "vectors"), ("default", "../vectors"),
-     ("default", "/tmp/vectors"), ("default", "a/b"), ("default", "..")],
+    [("../x", "vectors"), ("/etc/x", "vectors"), ("", "vectors"), ("default", "../vectors"),
+     ("default", "/etc/vectors"), ("default", "a/b"), ("default", "..")],
 )  # fmt: skip
 def test_a_manifest_names_nothing_elsewhere(
     published: Path, tmp_path: Path, name: str, array: str
