@@ -216,6 +216,31 @@ def revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
+_SINCE = {
+    INDEXES: "0002",
+    SECTIONS: "0003",
+    LABEL_EDITS: "0004",
+    FAILURES: "0005",
+    TRAITS: "0007",
+}
+_CHECKSUMS_SINCE = "0006"
+
+
+def contradiction(connection: Connection, stated: str) -> str:
+    """Return why tables are not of the revision that is stated; "" unless they are of a later one.
+
+    An upgrade from there would create what exists.
+    """
+    found = inspect(connection)
+    later = [table.name for table, since in _SINCE.items() if stated < since]
+    if present := sorted({*later} & {*found.get_table_names()}):
+        return f"its schema version is {stated}, which has no table “{present[0]}”"
+    columns = found.get_columns(DOCUMENTS.name) if stated < _CHECKSUMS_SINCE else []
+    if any(column["name"] == "checksum" for column in columns):
+        return f"its schema version is {stated}, which has no checksums"
+    return ""
+
+
 def differences(connection: Connection) -> list[str]:
     """Return how the tables of a library differ from `METADATA`."""
     from alembic import command

@@ -42,6 +42,9 @@ _CONTENT = (
 )
 
 
+_REVISIONS = [f"{number:04}" for number in range(1, int(HEAD) + 1)]
+
+
 @pytest.fixture
 def content(sql: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """Return a reader of all that a library holds."""
@@ -221,6 +224,22 @@ def test_an_empty_file_becomes_a_library(
 def test_a_library_in_a_folder_that_is_not_there(library: Path) -> None:
     with pytest.raises(LpiSearchError, match=f"the folder {library.parent}/nowhere does not exist"):
         create_library(library.parent / "nowhere" / "library.db")
+
+
+@pytest.mark.parametrize("later", _REVISIONS[1:])
+def test_a_revision_older_than_the_tables_is_damage(
+    library: Path, sql: Callable[..., list[Any]], later: str
+) -> None:
+    create_library(library).close()
+    downgrade(library, later)
+    for stated in _REVISIONS[: _REVISIONS.index(later)]:
+        sql(f"UPDATE alembic_version SET version_num = '{stated}'", on=library)
+        with pytest.raises(LibraryDamaged, match=stated):
+            open_library(library)
+        with pytest.raises(LibraryDamaged, match=stated):
+            create_library(library)
+        assert _found_revision(library) == stated
+    assert [path.name for path in library.parent.glob("*.before-*")] == []
 
 
 def test_a_failed_upgrade_changes_nothing(

@@ -121,6 +121,107 @@ def test_the_rights_that_are_asked_for(
         assert all(finding.ok for finding in library.examine())
 
 
+@pytest.fixture
+def as_role(address: Address, server: Server) -> Callable[..., Address]:
+    """Return the maker of an address of a new role that owns the schema."""
+    name = address.name.partition(".")[2]
+
+    def make(*settings: str) -> Address:
+        server.run(f"CREATE ROLE {name}_owner LOGIN")
+        server.run(f"ALTER SCHEMA {name} OWNER TO {name}_owner")
+        for setting in settings:
+            server.run(f"ALTER ROLE {name}_owner SET {setting}")
+        return Address(address.url.replace("tests@", f"{name}_owner@"))
+
+    return make
+
+
+def test_limits_of_a_role_end_nothing(
+    as_role: Callable[..., Address], folder: Callable[..., Path]
+) -> None:
+    limits = ("statement_timeout = 1", "idle_in_transaction_session_timeout = 1")
+    place = as_role(*limits, "default_transaction_isolation = 'serializable'")
+    words = "ship boat harbour anchor"
+    root = folder({f"{n}.txt": f"{words} {n} {'tide ' * (n % 5)}" for n in range(300)})
+    with Library(place) as library:
+        assert library.ingest(root).added == 300
+        library.index(dims=2)
+        assert library.search("ship").hits
+        assert all(finding.ok for finding in library.examine())
+    asked = Address(f"{place.url}%20-cstatement_timeout%3D1")
+    with Library(asked) as library, pytest.raises(LibraryUnreachable) as found:
+        library.examine(repair=True)
+    assert "raise statement_timeout" in _said(found.value)
+
+
+def test_transactions_that_are_read_only_by_default(
+    as_role: Callable[..., Address], server: Server, folder: Callable[..., Path]
+) -> None:
+    place = as_role()
+    role = place.url.partition("//")[2].partition("@")[0]
+    root = folder({f"{n}.txt": f"ship boat harbour {n}" for n in range(4)})
+    with Library(place) as library:
+        library.ingest(root)
+    server.run(f"ALTER ROLE {role} SET default_transaction_read_only = on")
+    with Library(place) as library:
+        assert library.search("ship", by="lexical").hits
+        with pytest.raises(LibraryUnwritable) as found:
+            library.label("0.txt", add="mine")
+    assert "default_transaction_read_only" in _said(found.value)
+
+
+def test_a_schema_of_the_user_s_name_shadows_nothing(
+    new_address: Callable[[], Address], server: Server, folder: Callable[..., Path]
+) -> None:
+    name = new_address().name.partition(".")[2]
+    server.run(f"CREATE DATABASE of_{name}")
+    place = server.address(f"of_{name}")
+    root = folder({f"{n}.txt": f"ship boat harbour {n}" for n in range(4)})
+    with Library(place) as library:
+        library.ingest(root)
+        ours = [hit.id for hit in library.search("ship", by="lexical")]
+        server.run("CREATE SCHEMA tests", place.name)
+        for table in ("documents", "settings", "state_mark", "document_terms", "alembic_version"):
+            server.run(
+                f"CREATE TABLE tests.{table} AS TABLE public.{table} WITH NO DATA", place.name
+            )
+        assert [hit.id for hit in library.search("ship", by="lexical")] == ours
+    with Library(place) as library:
+        assert [hit.id for hit in library.search("ship", by="lexical")] == ours
+        assert library.label("0.txt", add="mine").added == 1
+        assert server.run("SELECT name FROM public.labels", place.name) == [("mine",)]
+    shadow = Address(f"{place.url}?options=-csearch_path%3Dtests")
+    with Library(shadow) as library, pytest.raises(LibraryError):
+        library.search("ship")
+    for table in ("document_tokens", "labels"):
+        server.run(f"CREATE TABLE tests.{table} AS TABLE public.{table}", place.name)
+    with pytest.raises(LibraryUnreachable) as found:
+        open_store(place)
+    assert "name one of them" in _said(found.value)
+    with Library(Address(f"{place.url}?options=-csearch_path%3Dpublic")) as library:
+        assert [hit.id for hit in library.search("ship", by="lexical")] == ours
+
+
+@pytest.mark.parametrize("table", ["alembic_version", "settings", "state_mark", "documents"])
+def test_a_view_is_not_asked(address: Address, server: Server, table: str) -> None:
+    create_store(address).close()
+    name = address.name.partition(".")[2]
+    server.run(f"ALTER TABLE {name}.{table} RENAME TO away")
+    columns = "generate_series(1, 1e12::bigint) AS name, pg_sleep(600)::text AS version_num"
+    server.run(f"CREATE VIEW {name}.{table} AS SELECT {columns}")
+    with pytest.raises(NotALibrary, match="not a plain table"):
+        open_store(address)
+
+
+@pytest.mark.parametrize("stated", ["0001", "0002", "0003", "0004", "0005", "0006"])
+def test_a_revision_older_than_the_tables(address: Address, server: Server, stated: str) -> None:
+    create_store(address).close()
+    name = address.name.partition(".")[2]
+    server.run(f"UPDATE {name}.alembic_version SET version_num = '{stated}'")
+    with pytest.raises(LibraryDamaged, match=stated):
+        open_store(address)
+
+
 def test_another_program_s_tables_stay(address: Address, server: Server) -> None:
     server.run(f"CREATE TABLE {address.name.partition('.')[2]}.theirs (x INT)")
     with pytest.raises(NotALibrary) as found:
@@ -208,6 +309,9 @@ def test_who_waits_too_long(address: Address, monkeypatch: pytest.MonkeyPatch) -
         ("53100", LibraryUnwritable, "the server's disk is full"),
         ("25006", LibraryUnwritable, "standby"),
         ("53300", LibraryUnreachable, "max_connections"),
+        ("40001", LibraryLocked, "another program"),
+        ("57014", LibraryUnreachable, "statement_timeout"),
+        ("25P03", LibraryUnreachable, "start the server"),
         ("XX001", LibraryDamaged, "damaged"),
         ("57P01", LibraryUnreachable, "start the server"),
         ("28P01", LibraryUnreachable, "check the user and password"),

@@ -4,6 +4,9 @@ A read transaction is one REPEATABLE READ transaction: it sees one state and wai
 Write transactions take turns by an advisory lock that ends with each, whatever happens to its
 client. No text from here contains a password.
 
+Each session is pinned to the schema that has the library, so that a schema that someone names like
+a user cannot shadow its tables, and has no limits of time but those in the address.
+
 The state token is a row that triggers change, so that changes by other programs are noticed too; it
 is transactional like any row, and random, so that a state lost in a power cut is never mistaken for
 another.
@@ -36,7 +39,7 @@ from lpisearch.errors import (
     NotUnicode,
 )
 from lpisearch.storage.integrity import as_json
-from lpisearch.storage.tables import DamagedCell
+from lpisearch.storage.tables import OWN_TABLES, DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -141,9 +144,44 @@ def connect(place: Address, **settings: Any) -> psycopg.Connection[Any]:
     defaults["application_name"] = "lpisearch"
     defaults = {name: value for name, value in defaults.items() if name not in known}
     connection = psycopg.connect(place.url, **defaults | settings)
+    try:
+        _settle(connection, place, str(known.get("options") or ""))
+    except BaseException:
+        connection.close()
+        raise
     connection.adapters.register_dumper(str, _Text)
     set_json_dumps(as_json, connection)
     return connection
+
+
+# The schema of the search path that has a library, before the temporary one; else the first.
+_PIN = """WITH path AS (SELECT * FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, n)),
+held AS (SELECT name, n FROM path WHERE {number} = (SELECT count(*) FROM pg_catalog.pg_class
+    WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = path.name)
+    AND relkind = 'r' AND relname IN ({names})))
+SELECT array(SELECT name FROM held ORDER BY n), set_config('search_path', (SELECT quote_ident(
+    coalesce((SELECT name FROM held ORDER BY n LIMIT 1), current_schema())) || ', pg_temp'), false)
+""".format(number=len(OWN_TABLES), names=", ".join(f"'{name}'" for name in sorted(OWN_TABLES)))  # noqa: S608 (constant names)
+_LIMITS = {  # with the server's version that has them
+    "statement_timeout": 0,
+    "idle_in_transaction_session_timeout": 0,
+    "transaction_timeout": 170_000,
+}
+
+
+def _settle(connection: psycopg.Connection[Any], place: Address, options: str) -> None:
+    """Pin the schema of a session, and lift the limits of time that the address does not set."""
+    before, connection.autocommit = connection.autocommit, True
+    version = connection.info.server_version
+    limits = [name for name, since in _LIMITS.items() if name not in options and version >= since]
+    cursor = connection.execute("".join([*(f"SET {name} = 0; " for name in limits), _PIN]))
+    while cursor.nextset():
+        pass
+    ((held, _),) = cursor.fetchall()
+    connection.autocommit = before
+    if len(held) > 1:
+        names = f"the schemas {' and '.join(held)} of its search path have a library each"
+        raise LibraryUnreachable(place, names, _NAME_SCHEMA)
 
 
 class _Text(StrDumper):
@@ -185,8 +223,10 @@ _START = "start the server or check its address, then run the same command again
 _GRANT = "ask the owner to GRANT access, or connect as another user"
 _WAIT = "raise max_connections on the server, or wait"
 _FREE = "free some disk space on the server, then run the same command again"
+_NAME_SCHEMA = "name one of them in the address: ?options=-csearch_path%3DSCHEMA"
+_LONGER = "raise statement_timeout in the address, or run the same command again"
 _FULL = ("could not write", "could not extend", "No space left")
-_STANDBY = "the server is read-only (a standby)"
+_STANDBY = "it is read-only (a standby, or default_transaction_read_only is on)"
 # By PostgreSQL's error codes or their prefixes; the longest match wins.
 _TRANSLATIONS: dict[str, Callable[[Address, str], LibraryError]] = {
     "53100": lambda place, _: LibraryUnwritable(place, "the server's disk is full"),
@@ -199,7 +239,9 @@ _TRANSLATIONS: dict[str, Callable[[Address, str], LibraryError]] = {
     "08": lambda place, reason: LibraryUnreachable(place, reason, _START),
     "57P": lambda place, reason: LibraryUnreachable(place, reason, _START),
     "55P03": lambda place, _: LibraryLocked(place, "another program"),
-    "40P01": lambda place, _: LibraryLocked(place, "another program"),
+    **dict.fromkeys(("40P01", "40001"), lambda place, _: LibraryLocked(place, "another program")),
+    "57014": lambda place, reason: LibraryUnreachable(place, reason, _LONGER),
+    "25P0": lambda place, reason: LibraryUnreachable(place, reason, _START),
     "3D000": lambda place, _: _no_database(place),
     "3F000": lambda place, _: LibraryNotFound(place),
     **dict.fromkeys(("XX001", "XX002", "42P01", "42703", "22P02", "22021"), LibraryDamaged),
@@ -211,7 +253,7 @@ def translated(place: Address, error: BaseException | None) -> LibraryError | No
     """Return our error for one of PostgreSQL, or None if it does not tell its cause."""
     code = getattr(error, "sqlstate", None) or ""
     reason = _first_line(place, error)
-    for length in (5, 3, 2):
+    for length in (5, 4, 3, 2):
         if code[:length] in _TRANSLATIONS:
             return _TRANSLATIONS[code[:length]](place, reason)
     # Errors while connecting have no codes.

@@ -29,7 +29,14 @@ from lpisearch.storage.postgres.database import (
     translate_errors,
     watch,
 )
-from lpisearch.storage.tables import HEAD, METADATA, OWN_TABLES, alembic_config, revision
+from lpisearch.storage.tables import (
+    HEAD,
+    METADATA,
+    OWN_TABLES,
+    alembic_config,
+    contradiction,
+    revision,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +47,9 @@ if TYPE_CHECKING:
 LEAST_VERSION = 13
 _FACTS = text(
     "SELECT current_setting('server_version_num')::INT, current_setting('server_encoding'), "
-    "current_setting('server_version'), current_schema()"
+    "current_setting('server_version'), current_schema(), array(SELECT relname FROM pg_class "
+    "WHERE relnamespace = current_schema()::regnamespace AND relname = ANY(:names) "
+    "AND (relkind NOT IN ('r', 'p') OR relhasrules))"
 )
 # Without the tables of extensions, some of which are in “public”.
 _OTHERS = text(
@@ -141,18 +150,26 @@ def _revision_at(place: Address) -> str | None:
 
 
 def _own_revision(place: Address, connection: Connection) -> str | None:
-    """Return the revision of a library; None for an empty schema; refuse everything else."""
-    number, encoding, version, schema = connection.execute(_FACTS).one()
+    """Return the revision of a library; None for an empty schema; refuse everything else.
+
+    Nothing is asked of what is not a plain table: a view may be endless.
+    """
+    names = ["alembic_version", "state_mark", *METADATA.tables, *_OWN]
+    number, encoding, version, schema, computed = connection.execute(_FACTS, {"names": names}).one()
     _check_server(place, number // 10_000, encoding, version)
     if schema is None:
         error: LibraryError = LibraryNotFound(place)
         error.next_step = "run CREATE SCHEMA for the name in its search_path, then try again"
         raise error
+    if computed:
+        raise NotALibrary(place, f"“{computed[0]}” is not a plain table")
     current = revision(connection)
     tables = set(inspect(connection).get_table_names())
     if current is not None and current.isdigit() and tables >= OWN_TABLES:
         if current > HEAD:
             raise LibraryTooNew(place, current)
+        if current < HEAD and (reason := contradiction(connection, current)):
+            raise LibraryDamaged(place, reason)
         return current
     if tables >= OWN_TABLES:
         raise LibraryDamaged(place, "its schema version is damaged")

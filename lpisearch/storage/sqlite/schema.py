@@ -38,6 +38,7 @@ from lpisearch.storage.tables import (
     OWN_TABLES,
     SETTINGS,
     alembic_config,
+    contradiction,
     revision,
 )
 
@@ -154,6 +155,8 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
         raise NotALibrary(path, "it contains another program's tables")
     if current > HEAD:
         raise LibraryTooNew(path, current)
+    if current < HEAD and (reason := contradiction(connection, current)):
+        raise LibraryDamaged(path, reason)
     return current
 
 
