@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lpisearch.errors import LpiSearchError, NothingThere
 from lpisearch.ingest.ignore import Exclusion, OwnFiles
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import Source, Trouble
+from lpisearch.model.documents import FailedFile, Source, Trouble
 from lpisearch.options import FindOptions
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ class DiscoveredFile:
     mtime_ns: int
     named: bool = False  # by the user, so it must not be skipped silently
     location: str = ""  # of the bytes, if not at `path` (standard input)
+    ctime_ns: int = 0  # unknown
+
+    def is_as(self, known: Source | FailedFile) -> bool:
+        """Tell whether size and times are those of an earlier reading."""
+        is_unknown = 0 in (known.ctime_ns, self.ctime_ns)
+        times = (known.size, known.mtime_ns) == (self.size, self.mtime_ns)
+        return times and (is_unknown or known.ctime_ns == self.ctime_ns)
 
 
 @dataclass(slots=True)
@@ -157,7 +164,8 @@ class Discovery:
             if named:
                 self.troubles.append(Trouble(path, "it belongs to the library itself"))
         elif stat.S_ISREG(facts.st_mode):
-            yield DiscoveredFile(path, root, facts.st_size, facts.st_mtime_ns, named)
+            size, mtime_ns, ctime_ns = facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+            yield DiscoveredFile(path, root, size, mtime_ns, named, ctime_ns=ctime_ns)
         elif named:
             self.troubles.append(Trouble(path, "not a regular file; pipe it in instead: … -"))
 

@@ -187,11 +187,11 @@ class _Reader:
                 failures.repeat(file)
                 self._recorder.leave(known)
             return not retry
-        if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+        if known is None or not file.is_as(known):
             return False
         if not self._recorder.label_rules.at(known.root).is_current(known):
             return False
-        self._recorder.leave(known)
+        self._recorder.leave(known, file)
         return True
 
     def _read_file(self, extracted: Extracted) -> None:

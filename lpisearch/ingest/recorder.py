@@ -87,10 +87,12 @@ class Recorder:
         roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
         self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
 
-    def leave(self, source: Source | None) -> None:
-        """Count the documents of a file that is not read again."""
+    def leave(self, source: Source | None, file: DiscoveredFile | None = None) -> None:
+        """Count the documents of a file that is not read again; note a time that was unknown."""
         if source is None:
             return
+        if file is not None and not source.ctime_ns:
+            self._sources[source.id] = replace(source, ctime_ns=file.ctime_ns)
         self.report.unchanged += source.documents - source.gone
         if source.gone:
             self._left.add(source.id)
@@ -162,7 +164,9 @@ class Recorder:
     def end(self, source: Source, file: DiscoveredFile, *, clean: bool) -> None:
         """Record the end of a file; one with failures will be read again."""
         if clean:
-            self._sources[source.id] = replace(source, size=file.size, mtime_ns=file.mtime_ns)
+            self._sources[source.id] = replace(
+                source, size=file.size, mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns
+            )
         elif source.path in self.known:
             self._sources[source.id] = source
         self._ended[source.id] = clean
@@ -501,11 +505,7 @@ class FailureLog:
     def is_settled(self, file: DiscoveredFile) -> bool:
         """Tell whether a file failed before and would fail again in the same way."""
         known = self._stored.get(file.path)
-        return (
-            known is not None
-            and (known.size, known.mtime_ns) == (file.size, file.mtime_ns)
-            and known.read_options == self._read_options
-        )
+        return known is not None and file.is_as(known) and known.read_options == self._read_options
 
     def repeat(self, file: DiscoveredFile) -> None:
         """Count the failures of a file that is not tried again."""
@@ -560,4 +560,5 @@ class FailureLog:
         size, mtime_ns = (file.size, file.mtime_ns) if file and lasting else (UNFINISHED,) * 2
         troubles = tuple(self._open.pop(path, ()))
         number = self._numbers.pop(path, 0)
-        return FailedFile(path, size, mtime_ns, self._read_options, troubles, number)
+        changed = file.ctime_ns if file else 0
+        return FailedFile(path, size, mtime_ns, self._read_options, troubles, number, changed)

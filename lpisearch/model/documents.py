@@ -439,6 +439,7 @@ class FailedFile:
     read_options: str  # a fingerprint
     troubles: tuple[Trouble, ...]  # the first ones
     number: int  # of all troubles
+    ctime_ns: int = 0  # unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,6 +456,7 @@ class Source:
     size: int
     mtime_ns: int
     read_options: str  # a fingerprint
+    ctime_ns: int = 0  # of the last change of its state, which no program can set; 0 is unknown
     documents: int = 0  # in the library
     gone: int = 0  # of these, those that are no longer in the file
 

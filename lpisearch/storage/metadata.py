@@ -122,8 +122,8 @@ class SQLIndexes:
         return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})
 
 
-_FAILED_COLUMNS = ("path", "size", "mtime_ns", "read_options", "number")
-_COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options")
+_FAILED_COLUMNS = ("path", "size", "mtime_ns", "read_options", "number", "ctime_ns")
+_COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options", "ctime_ns")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,11 @@ def _table(name: str, *columns: Column[Any]) -> Table:
     return Table(name, METADATA, *columns, checksum)
 
 
+def _change_time() -> Column[Any]:
+    """Return the column of the time of the last change of a file's state; 0 is unknown."""
+    return Column("ctime_ns", Number, nullable=False, server_default=text("0"))
+
+
 def _filled(kind: Any, *names: str) -> list[Column[Any]]:
     """Return columns that are never NULL."""
     return [Column(name, kind, nullable=False) for name in names]
@@ -123,6 +128,7 @@ SOURCES = _table(
     *_filled(Text, "root", "format"),
     *_filled(Number, "size", "mtime_ns"),
     *_filled(Text, "read_options", "read_at"),
+    _change_time(),
 )
 
 # Files that could not be read completely, with their problems, so that the next run neither reads
@@ -134,6 +140,7 @@ FAILURES = _table(
     *_filled(Text, "read_options"),
     *_filled(Number, "number"),
     *_filled(JSON, "troubles"),
+    _change_time(),
 )
 
 # `position` is the number of a document within its source, from 1; negated once the record is gone
@@ -205,7 +212,7 @@ INDEXES = _table(
 )
 
 
-HEAD = "0007"
+HEAD = "0008"
 OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
 
 
@@ -223,7 +230,7 @@ _SINCE = {
     FAILURES: "0005",
     TRAITS: "0007",
 }
-_CHECKSUMS_SINCE = "0006"
+_COLUMNS_SINCE = ((DOCUMENTS, "checksum", "0006"), (SOURCES, "ctime_ns", "0008"))
 
 
 def contradiction(connection: Connection, stated: str) -> str:
@@ -235,9 +242,9 @@ def contradiction(connection: Connection, stated: str) -> str:
     later = [table.name for table, since in _SINCE.items() if stated < since]
     if present := sorted({*later} & {*found.get_table_names()}):
         return f"its schema version is {stated}, which has no table “{present[0]}”"
-    columns = found.get_columns(DOCUMENTS.name) if stated < _CHECKSUMS_SINCE else []
-    if any(column["name"] == "checksum" for column in columns):
-        return f"its schema version is {stated}, which has no checksums"
+    for table, name, since in _COLUMNS_SINCE:
+        if stated < since and any(one["name"] == name for one in found.get_columns(table.name)):
+            return f"its schema version is {stated}, which has no column “{name}”"
     return ""
 
 

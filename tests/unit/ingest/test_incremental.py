@@ -11,6 +11,7 @@ from lpisearch.errors import BadOption
 from lpisearch.ingest.extraction import InProgressFiles
 from lpisearch.readers import isolation
 from lpisearch.readers.base import SourceFile
+from lpisearch.storage.sqlite.schema import downgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +82,45 @@ def test_a_touched_file_is_read_and_found_unchanged(
     assert opened == ["a.txt"]
     assert _counts(ingest(root)) == {"unchanged": 2}
     assert opened == ["a.txt"]
+
+
+def _swapped(path: Path, text: str) -> None:
+    """Give a file other content of the same size, and its former time."""
+    facts = path.stat()
+    path.write_bytes(text.encode().ljust(facts.st_size))
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (facts.st_size, facts.st_mtime_ns)
+
+
+_NO_CHANGE_TIME = pytest.mark.skipif(os.name == "nt", reason="it is the time of creation there")
+
+
+@_NO_CHANGE_TIME
+def test_other_content_of_the_same_size_and_time_is_read(
+    folder: Folder, ingest: Ingest, held: Held
+) -> None:
+    root = folder(_NOTES | {"bad.jsonl": "{no JSON, but a file"})
+    assert len(ingest(root).failures) == 1
+    _swapped(root / "sea" / "a.txt", "A secret of ships")
+    assert _counts(ingest(root)) == {"updated": 1, "unchanged": 1}
+    assert held()["sea/a.txt"][0] == "A secret of ships"
+    _swapped(root / "bad.jsonl", '{"text": "well"}')
+    assert _counts(ingest(root)) == {"added": 1, "unchanged": 2}
+
+
+@_NO_CHANGE_TIME
+def test_times_that_an_earlier_version_did_not_store(
+    folder: Folder, ingest: Ingest, opened: list[str], library: Path
+) -> None:
+    root = folder(_NOTES)
+    ingest(root)
+    downgrade(library, "0007")
+    opened.clear()
+    for _ in range(2):
+        assert _counts(ingest(root)) == {"unchanged": 2}
+        assert opened == []
+    _swapped(root / "sea" / "a.txt", "A secret of ships")
+    assert _counts(ingest(root)) == {"updated": 1, "unchanged": 1}
 
 
 def test_a_changed_file_is_replaced(
