@@ -102,7 +102,7 @@ def test_other_content_of_the_same_size_and_time_is_read(
     root = folder(_NOTES | {"bad.jsonl": "{no JSON, but a file"})
     assert len(ingest(root).failures) == 1
     _swapped(root / "sea" / "a.txt", "A secret of ships")
-    assert _counts(ingest(root)) == {"updated": 1, "unchanged": 1}
+    assert _counts(ingest(root)) == {"updated": 1, "unchanged": 1, "failed": 1}
     assert held()["sea/a.txt"][0] == "A secret of ships"
     _swapped(root / "bad.jsonl", '{"text": "well"}')
     assert _counts(ingest(root)) == {"added": 1, "unchanged": 2}
