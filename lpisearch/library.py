@@ -168,6 +168,7 @@ class Library:
         >>> [hit.id for hit in library.search("letter", by="lexical")]
         ['first.txt']
         """
+        from lpisearch.search.facets import open_facets
         from lpisearch.search.feedback import moved_by_documents
         from lpisearch.search.presentation import present
         from lpisearch.search.query import parse_query
@@ -175,10 +176,21 @@ class Library:
 
         options = search_options(options, fields)
         with self._snapshot(options) as snapshot:
-            query = parse_query(text, snapshot, options.where, literal=options.literal)
-            query = moved_by_documents(query, snapshot, like, unlike)
-            scores = score(query, snapshot, options)
-            return present(scores, query, snapshot, options)
+
+            def answered(options: SearchOptions, base: str = "") -> Answer:
+                query = parse_query(text, snapshot, options.where, literal=options.literal)
+                query = moved_by_documents(query, snapshot, like, unlike)
+                return present(score(query, snapshot, options), query, snapshot, options, base)
+
+            def count(where: Filter, base: str) -> Facets:
+                facets = answered(replace(options, where=where, k=0), base).facets
+                assert facets is not None  # noqa: S101 (as requested)
+                return facets
+
+            answer = answered(options)
+            if answer.facets is None:
+                return answer
+            return replace(answer, facets=open_facets(answer.facets, options.where, count))
 
     query = search
 
@@ -288,13 +300,18 @@ class Library:
         >>> [(value.name, value.count) for value in library.facets().formats]
         [('text/plain', 2)]
         """
+        from lpisearch.search.facets import open_facets
         from lpisearch.search.notes import check_labels
 
         where = where or Filter()
         with self._session.snapshot(None) as snapshot:
             check_labels(where, snapshot)
-            keys = snapshot.matching(where)
-            return snapshot.facets(None if keys is None else keys.ascending)
+
+            def count(where: Filter, base: str = "") -> Facets:
+                keys = snapshot.matching(where)
+                return snapshot.facets(None if keys is None else keys.ascending, base)
+
+            return open_facets(count(where), where, count)
 
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
         """Return the ids of the documents of an index, and their vectors (rows of unit length)."""

@@ -380,7 +380,7 @@ def _conditions(_one: OptionField, words: list[str] | None) -> Filter:
 
 
 def _metadata(_one: OptionField, words: list[str] | None) -> tuple[tuple[str, str], ...]:
-    from lpisearch.model.documents import read_condition
+    from lpisearch.model.document_filter import read_condition
 
     return tuple(read_condition(word) for word in words or ())
 

@@ -139,6 +139,10 @@ class Answer(Sequence[Hit]):
         The query that was searched for, where words of the given one are misspelt; else "".
     hidden
         How many of these are not shown on any page because one before is nearly the same text.
+    total
+        The number of results on all pages.
+    next
+        The `offset` of the next page; None on the last.
     """
 
     hits: tuple[Hit, ...]
@@ -148,6 +152,8 @@ class Answer(Sequence[Hit]):
     facets: Facets | None = None
     corrected: str = ""
     hidden: int = 0
+    total: int = 0
+    next: int | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -378,16 +384,20 @@ class Facets:
     ----------
     total
         The number of documents.
-    labels, predicted, splits, formats, languages
-        Most frequent first. Documents have languages if each has its own.
+    labels, predicted, splits, formats, languages, senders
+        Most frequent first. A facet of which the filter names values is counted without them.
+        Documents have languages if each has its own.
     folders
-        The folders (or files of many documents) directly below their common folder.
+        The folders (or files of many documents) directly below their common folder; if the filter
+        names folders, those next to these.
+    subfolders
+        If the filter names folders, what is directly below them.
     dates
         Chronological, without gaps: years, months or days, whichever make a readable histogram.
     period
         "year", "month", "day", or "" without a date.
     undated
-        The number of documents without a date.
+        The number of documents without a date, also of their file.
     """
 
     total: int
@@ -400,6 +410,8 @@ class Facets:
     period: str = ""
     undated: int = 0
     languages: tuple[FacetValue, ...] = ()
+    senders: tuple[FacetValue, ...] = ()
+    subfolders: tuple[FacetValue, ...] = ()
 
 
 NO_TOPIC = -1

@@ -76,7 +76,7 @@ _MARKS = tuple[tuple[int, int], ...]
 # Texts name keys that are fields.
 FORMS: dict[type, tuple[str | Key, ...]] = {
     answers.Answer: (
-        "by hits notes suggestions",
+        "by hits notes suggestions total next",
         Key("facets", optional=True),
         Key("corrected", optional=True),
         Key("hidden", optional=True),

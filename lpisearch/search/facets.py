@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lpisearch.model.answers import Facets, FacetValue
+from lpisearch.model.document_filter import Filter, format_name, format_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 100
 """The number of values of a facet that are returned: the most frequent."""
 _DAY = len("2024-05-31")
-_TRAITS = 6
+_TRAITS = 7
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,12 +68,13 @@ class FacetColumns:
     folder_paths: _Coded
     dates: _Coded
     languages: _Coded
+    senders: _Coded
 
     @classmethod
     def of(cls, transaction: ReadTransaction) -> FacetColumns:
         """Read the facets of all documents."""
         traits = transaction.documents.traits()
-        numbers, splits, dates, paths, formats, languages = (
+        numbers, splits, dates, paths, formats, languages, senders = (
             list(map(itemgetter(at), traits)) for at in range(_TRAITS)
         )
         keys = np.array(numbers, np.int64)
@@ -86,14 +88,15 @@ class FacetColumns:
             _labelled(keys, transaction.labels.pairs()),
             _labelled(keys, predicted),
             _Coded.of(splits, every),
-            _Coded.of(formats, every),
+            _Coded.of(list(map(format_of, formats)), every),
             _Coded.of(paths, every),
             _Coded.of([date[:_DAY] for date in dates], every),
             _Coded.of(languages, every),
+            _Coded.of(senders, every),
         )
 
-    def count(self, keys: NDArray[np.int64] | None = None) -> Facets:
-        """Count the documents with these keys, or all."""
+    def count(self, keys: NDArray[np.int64] | None = None, base: str = "") -> Facets:
+        """Count the documents with these keys, or all; folders below one, or below their own."""
         chosen = self._chosen(keys)
         total, days = int(np.count_nonzero(chosen)), self.dates.counts(chosen)
         period, dates = by_period(days)
@@ -102,12 +105,13 @@ class FacetColumns:
             labels=_top(self.labels.counts(chosen)),
             predicted=_top(self.predicted.counts(chosen)),
             splits=_top(self.splits.counts(chosen)),
-            folders=_folders(self.folder_paths.counts(chosen)),
-            formats=_top(self.formats.counts(chosen)),
+            folders=_folders(self.folder_paths.counts(chosen), base),
+            formats=_top(self.formats.counts(chosen), format_name),
             dates=dates,
             period=period,
             undated=total - sum(days.values()),
-            languages=_top(self.languages.counts(chosen)),
+            languages=_top(self.languages.counts(chosen), str.capitalize),
+            senders=_top(self.senders.counts(chosen)),
         )
 
     def _chosen(self, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
@@ -120,14 +124,16 @@ def _labelled(keys: NDArray[np.int64], labels: Sequence[tuple[int, str]]) -> _Co
     return _Coded.of([name for _, name in labels], np.searchsorted(keys, owners))
 
 
-def _folders(paths: Mapping[str, int]) -> tuple[FacetValue, ...]:
-    """Count what is directly below the deepest common folder of all paths.
+def _folders(paths: Mapping[str, int], base: str = "") -> tuple[FacetValue, ...]:
+    """Count what is directly below a folder, or the deepest common folder of all paths.
 
     A file with several documents counts as a folder.
     """
-    common = _common_folder(paths) if paths else ""
+    common = base or (_common_folder(paths) if paths else "")
     totals: Counter[str] = Counter()
     for path, count in paths.items():
+        if base and not path.startswith(base):
+            continue
         name, separator, _ = path[len(common) :].partition(os.sep)
         totals[name + separator] += count
     shown: Counter[str] = Counter()
@@ -137,8 +143,10 @@ def _folders(paths: Mapping[str, int]) -> tuple[FacetValue, ...]:
     return tuple(FacetValue(common + name, name, count) for name, count in _ranked(shown))
 
 
-def _top(counts: Mapping[str, int]) -> tuple[FacetValue, ...]:
-    return tuple(FacetValue(name, name, count) for name, count in _ranked(counts))
+def _top(
+    counts: Mapping[str, int], name_of: Callable[[str], str] = lambda value: value
+) -> tuple[FacetValue, ...]:
+    return tuple(FacetValue(value, name_of(value), count) for value, count in _ranked(counts))
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -152,6 +160,39 @@ def _common_folder(paths: Collection[str]) -> str:
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
     common = first[: min(len(first), len(last))] if same is None else first[:same]
     return common[: common.rfind(os.sep) + 1]
+
+
+# The facets, and the conditions that each is counted without: several of its values may match.
+_OWN: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("labels", "predicted"): ("labels", "predicted"),
+    ("folders",): ("folders",),
+    ("formats",): ("formats", "media_type"),
+    ("languages",): ("languages",),
+    ("senders",): ("senders",),
+    ("splits",): ("split",),
+    ("undated",): ("since", "until", "undated"),
+}
+
+
+def open_facets(facets: Facets, where: Filter, count: Callable[[Filter, str], Facets]) -> Facets:
+    """Count each facet whose values are chosen as if they were not, so that others can be.
+
+    Folders are then those next to the chosen ones; `subfolders` are those below. Dates stay those
+    of the chosen period, whose months and days are next. `count` counts the documents that match a
+    filter; its folders are those below a folder.
+    """
+    plain = Filter()
+    for names, own in _OWN.items():
+        without = {name: getattr(plain, name) for name in own}
+        if all(getattr(where, name) == value for name, value in without.items()):
+            continue
+        is_folder = names == ("folders",)
+        base = _common_folder([f"{one}" for one in where.folders]) if is_folder else ""
+        wider = count(replace(where, **without), base)
+        more: dict[str, Any] = {"subfolders": facets.folders} if is_folder else {}
+        more |= {name: getattr(wider, name) for name in names}
+        facets = replace(facets, **more)
+    return facets
 
 
 MOST_BARS = 60

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
 from lpisearch.index.status import rebuild_command
 from lpisearch.messages import Message, Option, call, nearest, quoted
-from lpisearch.model.documents import Filter, as_conditions, read_conditions
+from lpisearch.model.document_filter import Filter, conditions_of
 from lpisearch.options import RANKING_MODES, SORTS, SearchOptions
 
 if TYPE_CHECKING:
@@ -95,14 +94,10 @@ def why_none(transaction: ReadTransaction, where: Filter) -> str:
     """Say which filters leave no document, or ""."""
     if where == Filter() or transaction.corpus.count_and_sum(where)[0]:
         return ""
-    conditions = list(as_conditions(where))
-    alone = [replace(read_conditions([one]), here=where.here) for one in conditions]
-    empty = [
-        condition
-        for condition, one in zip(conditions, alone, strict=True)
-        if not transaction.corpus.count_and_sum(one)[0]
-    ]
-    return Message(f"No documents match {quoted(empty or conditions)}. Next: ", call("entries"))
+    named = list(conditions_of(where))
+    empty = [text for text, alone in named if not transaction.corpus.count_and_sum(alone)[0]]
+    texts = quoted(empty or [text for text, _ in named])
+    return Message(f"No documents match {texts}. Next: ", call("entries"))
 
 
 def about_queries(remarks: Sequence[tuple[str, str]], number: int) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +21,9 @@ from lpisearch.search.notes import (
 )
 from lpisearch.search.passages import Passages
 from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
-from lpisearch.text.characters import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,13 +34,6 @@ if TYPE_CHECKING:
 
     Chosen = dict[int, Details | None]
 
-
-T = TypeVar("T")
-
-SORTED = 100
-"""The number of best hits that are sorted by date, title or path, unless more are shown: beyond,
-hits have little to do with the query, and the newest document with any of its words is not what
-the user looks for."""
 _MORE = 10
 _GROUPED = 1000
 _FEWEST_WORDS = 5
@@ -49,18 +41,19 @@ _AT_ONCE = 100
 _READ_AT_ONCE = 50  # the most documents whose texts are read while they are chosen
 _TEXT = 200_000  # characters that are compared, and searched for a passage
 
-_KEYS: dict[str, Callable[[Details], str]] = {
-    "date": lambda details: details.date or details.file_date,
-    "oldest": lambda details: details.date or details.file_date,
-    "title": lambda details: fold(details.title),
-    "path": lambda details: details.path,
-}
 
+def present(
+    scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions, base: str = ""
+) -> Answer:
+    """Return the best documents with their passages, and what the user should know.
 
-def present(scores: Scores, query: Query, snapshot: Snapshot, options: SearchOptions) -> Answer:
-    """Return the best documents with their passages, and what the user should know."""
-    chosen, changed = select_sorted(scores, snapshot, options)
+    `base` is the folder below which folders are counted.
+    """
     twins = _Twins.of(scores, snapshot) if options.collapse else None
+    if options.sort == RELEVANCE:
+        chosen, changed = select(scores, snapshot, options)
+    else:
+        chosen, changed = _select_sorted(scores, snapshot, options, twins)
     hits = _hits(chosen, scores, query, snapshot, options, twins=twins)
     notes = (
         about_correction(query),
@@ -73,16 +66,19 @@ def present(scores: Scores, query: Query, snapshot: Snapshot, options: SearchOpt
         CHANGED if changed else "",
         "" if hits else why_none(snapshot.transaction, options.where),
     )
-    findable = _findable(scores, options) if options.facets else None
-    facets = None if findable is None else snapshot.facets(scores.rows[findable])
+    findable = _findable(scores, options)
+    hidden = 0 if twins is None else twins.hidden(findable)
+    total, end = len(findable) - hidden, options.offset + options.k
     return Answer(
         hits,
         scores.by,
         tuple(filter(None, notes)),
         query.unknown,
-        facets,
+        snapshot.facets(scores.rows[findable], base) if options.facets else None,
         corrected=query.text if query.misspelt else "",
-        hidden=0 if findable is None or twins is None else twins.hidden(findable),
+        hidden=hidden,
+        total=total,
+        next=end if options.k > 0 and end < total else None,
     )
 
 
@@ -103,24 +99,29 @@ def _findable(scores: Scores, options: SearchOptions) -> NDArray[np.int64]:
     return numbers
 
 
-def select_sorted(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
-    """Choose the documents to show, as `select` does, in the order of the options."""
-    if options.sort == RELEVANCE:
-        return select(scores, snapshot, options)
-    count = options.offset + options.k if options.k else 0
-    wide = replace(options, k=max(SORTED, count) if count else 0, offset=0)
-    chosen, changed = select(scores, snapshot, wide)
-    rows = {number: int(scores.rows[number]) for number in chosen}
-    details = snapshot.transaction.documents.details(list(rows.values()), characters=0)
-    keys = {number: _KEYS[options.sort](details[row]) for number, row in rows.items()}
-    ordered = in_order(list(chosen), keys.__getitem__, options.sort)
-    return {number: chosen[number] for number in ordered[:count]}, changed
+def _select_sorted(
+    scores: Scores, snapshot: Snapshot, options: SearchOptions, twins: _Twins | None
+) -> tuple[Chosen, int]:
+    """Choose a page of all documents that may be found in the order of the options.
 
-
-def in_order(ranked: list[T], key: Callable[[T], str], sort: str) -> list[T]:
-    """Sort documents, the better of equals first; those without a key are last."""
-    known = sorted(filter(key, ranked), key=key, reverse=sort == "date")
-    return known + [one for one in ranked if not key(one)]
+    Of equals the better comes first, and of several twins the first stands for all.
+    """
+    numbers = _findable(scores, options)
+    ranks = snapshot.sort_ranks(options.sort, scores.rows[numbers])
+    numbers = numbers[np.lexsort((numbers, -rounded(scores.total[numbers]), ranks))]
+    if twins is not None:
+        groups = twins.groups[numbers].astype(np.int64)
+        groups = np.where(groups < 0, -1 - np.arange(len(groups)), groups)
+        numbers = numbers[np.sort(np.unique(groups, return_index=True)[1])]
+    end = options.offset + options.k
+    chosen: Chosen = dict.fromkeys(numbers[: options.offset].tolist())
+    changed = 0
+    page = numbers[options.offset : end].tolist()
+    for number, details in _details(scores, snapshot, page, with_text=options.k <= _READ_AT_ONCE):
+        changed += details is None
+        if details is not None:
+            chosen[number] = details if options.k <= _READ_AT_ONCE else None
+    return chosen, changed
 
 
 def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
@@ -203,11 +204,11 @@ def _hits(
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents."""
     documents = snapshot.transaction.documents
-    sections = documents.sections([int(scores.rows[number]) for number in chosen])
+    numbers = list(chosen)[options.offset :]
+    sections = documents.sections([int(scores.rows[number]) for number in numbers])
     passages = Passages(snapshot, query, scores, sections)
     explains = options.explain and snapshot.engine is not None
     explainer = HitExplainer(snapshot, query, passages) if explains else None
-    numbers = list(chosen)[options.offset :]
     read = {int(scores.rows[number]): chosen[number] for number in numbers}
     unread = [row for row, details in read.items() if details is None]
     details = read | (documents.details(unread, _TEXT) if unread else {})

@@ -158,11 +158,30 @@ class Snapshot:
         matching: Keys | None = self.remember(f"matching {where}", find)
         return matching
 
-    def facets(self, keys: NDArray[np.int64] | None = None) -> Facets:
-        """Count documents by label, split, folder, format and date; all if no keys are given."""
+    def sort_ranks(self, sort: str, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the position of documents in a sort order; those without a key are last."""
+        import numpy as np
+
+        from lpisearch.text.characters import fold
+
+        def rank() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            rows = self.transaction.documents.sort_values("date" if sort == "oldest" else sort)
+            values = [fold(value) if sort == "title" else value for _, value in rows]
+            known = sorted(set(values) - {""}, reverse=sort == "date")
+            rank_of = {value: number for number, value in enumerate(known)} | {"": len(known)}
+            ranks = np.fromiter(map(rank_of.__getitem__, values), np.int64, len(values))
+            return np.array([key for key, _ in rows], np.int64), np.append(ranks, len(known))
+
+        every, ranks = self.remember(f"order by {sort}", rank)
+        at = np.searchsorted(every, keys)
+        at[(at < len(every)) & (every[np.minimum(at, len(every) - 1)] != keys)] = len(every)
+        return np.asarray(ranks[at])
+
+    def facets(self, keys: NDArray[np.int64] | None = None, base: str = "") -> Facets:
+        """Count documents by label, folder, format, date, …; all if no keys are given."""
         with self._session.facet_lock:
             columns = self.remember("facets", lambda: FacetColumns.of(self.transaction))
-        facets: Facets = columns.count(keys)
+        facets: Facets = columns.count(keys, base)
         return facets
 
 

@@ -7,7 +7,17 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    case,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
 
 from lpisearch.errors import DocumentDamaged, DocumentNotFound, SeveralDocuments
 from lpisearch.model.documents import (
@@ -53,10 +63,6 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 500
 _UNKNOWN_HASH = bytes(16)  # written by a downgrade that dropped a part of the content
-_FACTS = (
-    "SELECT d.id, d.split, d.date, d.path, d.media_type, coalesce(t.language, '') "
-    "FROM documents d LEFT JOIN document_traits t ON t.document_id = d.id ORDER BY d.id"
-)
 _LARGEST = (1 << 63) - 1  # of the integers of a database
 
 _ORDERED_LABELS = (
@@ -255,11 +261,28 @@ class SQLDocuments:
         statement = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id)
         return {key: name for key, name in self.connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
 
-    def traits(self) -> list[tuple[int, str, str, str, str, str]]:
-        """Return key, split, date, path, media type and language of all documents, by key."""
+    def traits(self) -> list[tuple[int, str, str, str, str, str, str]]:
+        """Return key, split, date, path, media type, language and sender of all, by key.
+
+        A document without a date has that of its file.
+        """
+        table, is_sqlite = DOCUMENTS.c, self.connection.dialect.name == "sqlite"
+        read = "json_extract(documents.metadata, '$.from')" if is_sqlite else "metadata->>'from'"
+        columns = (table.id, table.split, DATED, table.path, table.media_type)
+        language = func.coalesce(TRAITS.c.language, "", type_=Text)
+        sender: ColumnElement[Any] = func.coalesce(literal_column(read), "")
+        facts = select(*columns, language, sender).outerjoin(
+            TRAITS, TRAITS.c.document_id == table.id
+        )
         # By the driver's cursor, for speed: every facet count reads all rows.
-        rows = self.connection.exec_driver_sql(_FACTS).cursor
+        rows = self.connection.execute(facts.order_by(table.id)).cursor
         return [] if rows is None else list(rows.fetchall())
+
+    def sort_values(self, sort: str) -> list[tuple[int, str]]:
+        """Return the date, the title or the path of every document, by key."""
+        column = {"title": DOCUMENTS.c.title, "path": DOCUMENTS.c.path}.get(sort, DATED)
+        rows = self.connection.execute(select(DOCUMENTS.c.id, column).order_by(DOCUMENTS.c.id))
+        return [(key, value) for key, value in rows]
 
     def altered(self, keys: Sequence[int]) -> list[int]:
         """Return the documents whose content does not match their content hash."""

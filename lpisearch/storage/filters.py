@@ -9,9 +9,21 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, String, Table, case, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    Table,
+    and_,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+)
 
 from lpisearch.errors import BadOption
+from lpisearch.model.document_filter import media_types
 from lpisearch.model.documents import LANGUAGE_CODES, Filter
 from lpisearch.storage.dialects import FileTime, HasMetadata, LiesAt, ListedIn
 from lpisearch.storage.tables import DOCUMENTS, LABELS, PREDICTED_LABELS, SOURCES, TRAITS
@@ -69,26 +81,45 @@ def conditions(where: Filter) -> list[ColumnElement[bool]]:
         clauses.append(or_(*(_labelled(table, names) for table, names in labelled if names)))
     if where.path:
         clauses.append(_lies_at(where.path, where.here, exact=where.exact))
+    if where.folders:
+        clauses.append(or_(*(_lies_at(glob.escape(one), "", exact=False) for one in where.folders)))
+    if where.formats:
+        kinds = [kind for one in where.formats for kind in media_types(one)]
+        clauses.append(DOCUMENTS.c.media_type.in_(kinds))
+    if where.languages:
+        clauses.append(or_(*(_has_metadata("language", one) for one in where.languages)))
+    if where.senders:
+        clauses.append(or_(*(_has_metadata("from", one) for one in where.senders)))
     if where.split:
         clauses.append(DOCUMENTS.c.split == where.split)
     if where.media_type:
-        clauses.append(DOCUMENTS.c.media_type == where.media_type)
+        clauses.append(DOCUMENTS.c.media_type.in_(media_types(where.media_type)))
+    if where.since or where.until or where.undated:
+        clauses.append(_dated(where))
+    clauses += [_has_metadata(key, value) for key, value in where.metadata]
+    return clauses
+
+
+def _dated(where: Filter) -> ColumnElement[bool]:
+    clauses = [DATED != ""]
     if where.since:
         clauses.append(_full_date(DATED) >= _full_date(_date("since", where.since)))
     if where.until:
         # "~" sorts after anything that may follow in a date.
         clauses.append(_full_date(DATED) <= _date("until", where.until) + "~")
-    if where.since or where.until:
-        clauses.append(DATED != "")
-    for key, value in where.metadata:
-        number = float(value) if _NUMBER.fullmatch(value) else None
-        clause: ColumnElement[bool] = HasMetadata(DOCUMENTS.c.metadata, key, value, number)
-        if key in _FOUND_OUT:
-            name = LANGUAGE_CODES.get(value, value) if key == "language" else value
-            known = select(TRAITS.c.document_id).where(TRAITS.c[key] == name)
-            clause = or_(DOCUMENTS.c.id.in_(known), clause)
-        clauses.append(clause)
-    return clauses
+    if not where.undated:
+        return and_(*clauses)
+    return or_(DATED == "", and_(*clauses)) if len(clauses) > 1 else DATED == ""
+
+
+def _has_metadata(key: str, value: str) -> ColumnElement[bool]:
+    number = float(value) if _NUMBER.fullmatch(value) else None
+    clause: ColumnElement[bool] = HasMetadata(DOCUMENTS.c.metadata, key, value, number)
+    if key not in _FOUND_OUT:
+        return clause
+    name = LANGUAGE_CODES.get(value, value) if key == "language" else value
+    known = select(TRAITS.c.document_id).where(TRAITS.c[key] == name)
+    return or_(DOCUMENTS.c.id.in_(known), clause)
 
 
 def among(column: ColumnElement[Any]) -> ColumnElement[bool]:

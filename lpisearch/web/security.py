@@ -7,7 +7,7 @@
   at `/logout`. Tokens are compared in constant time, and never written down.
 - CSRF: every method but GET, HEAD and OPTIONS writes. A write from another site (`Sec-Fetch-Site`,
   `Origin`) is refused. A write from a browser, which has one of these headers or a cookie, needs
-  the token of its visitor: in the header `X-CSRF-Token` (scripts; htmx by `hx-headers`), or in
+  the token of its visitor: in the header `X-CSRF-Token` (of scripts), or in
   `csrf_token`, the FIRST field of a form, also in `multipart/form-data`. The visitor is a random
   number in the cookie `lpisearch_visitor`, which the first page sets; the token is that number,
   signed with the secret of the process. A program without cookies and such headers needs none.

@@ -18,7 +18,7 @@ from lpisearch.web.jobs import Jobs
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from starlette.requests import HTTPConnection
+    from starlette.requests import HTTPConnection, Request
 
     from lpisearch.library import Library
     from lpisearch.options import ServeSettings
@@ -91,6 +91,11 @@ T = TypeVar("T")
 # Computations hold the interpreter, so that more threads than cores wait for each other: with four
 # on two cores, 50 concurrent clients got a quarter fewer answers.
 _LEAST_THREADS = 2
+_MOST_THREADS = 1000
+
+
+class Gone(Exception):
+    """The client has closed its connection before its turn came."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +120,15 @@ class WebState:
         """The jobs."""
         return Jobs(self.library.path, self.settings.limits.jobs_kept)
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do slow work in one of a few threads, in the order of requests."""
-        return await run_sync(work, limiter=self._limiter)
+    async def in_thread(self, work: Callable[[], T], request: Request | None = None) -> T:
+        """Do slow work in one of a few threads, in the order of requests.
+
+        Work for a client that has gone meanwhile is not begun: `Gone`.
+        """
+        async with self._limiter:
+            if request is not None and await request.is_disconnected():
+                raise Gone
+            return await run_sync(work, limiter=self._unlimited)
 
     async def mark(self) -> str:
         """Return the current state of the library, without waiting for other work."""
@@ -127,6 +138,10 @@ class WebState:
     def _marks(self) -> CoalescedCall:
         limiter = anyio.CapacityLimiter(1)
         return CoalescedCall(lambda: run_sync(self.library.state, limiter=limiter))
+
+    @cached_property
+    def _unlimited(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(_MOST_THREADS)
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

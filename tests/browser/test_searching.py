@@ -23,6 +23,62 @@ def test_answers_as_you_type(open_page: Opens) -> None:
     expect(page.locator(".hit h2").first).to_have_text("Too long in the basket")
 
 
+def test_results_stay_while_typing(open_page: Opens) -> None:
+    """No state between the keys of a question is empty."""
+    page = open_page()
+    page.evaluate("""() => { window.least = Infinity; setInterval(() => {
+      window.least = Math.min(window.least, document.querySelectorAll('.hit').length); }, 5); }""")
+    page.locator("#q").press_sequentially("what is the best bread oven", delay=110)
+    expect(page.locator("#answer")).not_to_have_class("answer stale")
+    assert page.evaluate("window.least") > 0
+    page.locator("#q").fill("zzzzzq")
+    expect(page.locator(".empty h2")).to_have_text("No results")
+
+
+def test_a_result_is_previewed(open_page: Opens) -> None:
+    """Beside the results stands the text of the chosen one, scrolled to its passage."""
+    page = open_page("/?q=bread", viewport={"width": 1400, "height": 900})
+    expect(page.locator("#preview h2")).to_have_text(page.locator(".hit h2").first.inner_text())
+    page.locator("#q").press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    second = page.locator(".hit").nth(1)
+    expect(second.locator("h2 a")).to_be_focused()
+    expect(page.locator("#preview h2")).to_have_text(second.locator("h2").inner_text())
+    expect(page.locator("#preview mark").first).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.locator(".around")).to_contain_text("result 2 of")
+    page.keyboard.press("[")
+    expect(page.locator(".around")).to_contain_text("result 1 of")
+
+
+def test_why_opens_and_closes(open_page: Opens) -> None:
+    page = open_page("/?q=bread")
+    link = page.locator(".ask-why").first
+    link.click()
+    expect(page.locator(".why")).to_have_count(1)
+    link.click()
+    expect(page.locator(".why")).to_have_count(0)
+
+
+def test_the_palette_goes_to_pages(open_page: Opens) -> None:
+    page = open_page("/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("topics")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Topics")
+
+
+def test_few_tabs_lead_to_the_first_result(open_page: Opens) -> None:
+    page = open_page("/?q=bread")
+    page.locator("#q").focus()
+    reached = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.matches('.hit h2 a')"))
+    assert any(reached)
+
+
 def test_filters_and_the_way_of_ranking(open_page: Opens) -> None:
     page = open_page("/?q=water")
     page.get_by_label("gardening").first.check()

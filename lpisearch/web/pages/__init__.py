@@ -7,13 +7,15 @@ from starlette.routing import BaseRoute, Route
 from lpisearch.web.pages import management, overview
 from lpisearch.web.pages.document import change_labels, document, original
 from lpisearch.web.pages.management import evaluate, evaluation_page, login, logout
-from lpisearch.web.pages.results import search, why
+from lpisearch.web.pages.results import facet, search, why
+from lpisearch.web.pages.templates import in_turn
 
 _POST = ["POST"]
 ROUTES: list[BaseRoute] = [
-    Route("/", search, name="search"),
-    Route("/why", why),
-    Route("/document", document),
+    Route("/", in_turn(search), name="search"),
+    Route("/facet", in_turn(facet)),
+    Route("/why", in_turn(why)),
+    Route("/document", in_turn(document)),
     Route("/document/file", original),
     Route("/document/labels", change_labels, methods=_POST),
     Route("/map", overview.map_page),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.web.api.contents import original as download
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
+from lpisearch.web.pages.results import HITS, LAST_PAGE, Choices
 from lpisearch.web.pages.templates import Piece, back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.state import WebState, state_of
@@ -21,6 +23,7 @@ from lpisearch.web.uploads import open_original
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from starlette.datastructures import QueryParams
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 PART = 60_000  # characters that are shown at a time
 _SEARCHED = 2_000_000  # characters in which matches are marked
+MOST_HITS = HITS * LAST_PAGE
 _MOST_ON_MINIMAP = 400
 _LONGEST_PARAGRAPH = 4_000
 _SIMILAR = 6
@@ -38,11 +42,12 @@ _HEIGHT = 1000
 
 
 class Block(NamedTuple):
-    """A paragraph with the heading before it."""
+    """A paragraph with the heading before it; `here` is where the address leads."""
 
     start: int
     heading: str
     pieces: list[Piece]
+    here: bool = False
 
 
 class Spot(NamedTuple):
@@ -53,34 +58,72 @@ class Spot(NamedTuple):
 
 
 def document(request: Request) -> Response:
-    """Show a document with the words of a query marked."""
+    """Show a document with the words of a query marked, at the passage that was found."""
     shared, params = state_of(request), request.query_params
     name, query = params.get("id", ""), params.get("q", "")[:10_000]
     shown = shared.library.document(name)
     marks = _marks(shared.library, query, shown)
-    similar, trouble = _similar(shared.library, name)
-    starts = part_starts(shown.text)
-    part = _part(params.get("part", ""), marks, starts)
+    starts = part_starts(shown)
+    at = templates.read_number(params.get("at", ""), len(shown.text))
+    part = _part(params.get("part", ""), marks, starts, at)
     text = (starts[part], starts[part + 1] if part + 1 < len(starts) else len(shown.text))
+    known: dict[str, Any] = {
+        "document": shown,
+        "name": shown.id or name,
+        "q": query,
+        "blocks": list(blocks(shown, marks, *text, at)),
+        "matches": sum(not mark.near for mark in marks),
+        "near": sum(bool(mark.near) for mark in marks),
+        "parts_list": _parts(shown, marks, starts, name, query),
+        "part": part,
+        "address": f"/document?{urlencode([(key, one) for key, one in params.multi_items()])}",
+    }
+    if templates.is_part(request):
+        return render(request, "preview.html", **known)
+    similar, trouble = _similar(shared.library, name)
     return render(
         request,
         "document.html",
-        document=shown,
-        name=shown.id or name,
-        q=query,
-        blocks=list(blocks(shown, marks, *text)),
-        matches=sum(not mark.near for mark in marks),
-        near=sum(bool(mark.near) for mark in marks),
+        **known,
         spots=list(spots(marks, *text)),
-        parts_list=_parts(shown, marks, starts, name, query),
-        part=part,
         similar=similar,
         trouble=trouble,
         facts=facts(shown, shared.library.traits(shown.id or name)),
         predicted=shared.library.predicted(shown.id or name),
         has_file=is_available(shared, shown),
         page=_page(shown, marks),
+        around=_around(shared.library, params),
     )
+
+
+class Around(NamedTuple):
+    """Where a result is among the results: its rank, their number, and addresses."""
+
+    rank: int
+    total: int
+    before: str
+    after: str
+    results: str
+
+
+def _around(library: Library, params: QueryParams) -> Around | None:
+    """Return the results before and after the one in the address, if it names its rank."""
+    rank, choices = templates.read_number(params.get("hit", ""), MOST_HITS), Choices.of(params)
+    if rank is None or not choices.asks:
+        return None
+    first = max(rank - 2, 0)
+    options = replace(choices.options, offset=first, k=3, facets=False)
+    try:
+        answer = library.search(
+            choices.q, options=options, like=choices.like, unlike=choices.unlike
+        )
+    except LpiSearchError:
+        return None
+    near = {
+        hit.rank: choices.to_document(hit.id, hit.rank, hit.snippet.start) for hit in answer.hits
+    }
+    page = choices.address(page=(rank - 1) // HITS + 1)
+    return Around(rank, answer.total, near.get(rank - 1, ""), near.get(rank + 1, ""), page)
 
 
 def _marks(library: Library, query: str, document: Document) -> tuple[Mark, ...]:
@@ -100,25 +143,28 @@ def _similar(library: Library, name: str) -> tuple[Sequence[Any], LpiSearchError
     return answer.hits, None
 
 
-def part_starts(text: str) -> list[int]:
-    """Return the starts of the parts of a long text, at beginnings of lines if possible."""
-    starts, at = [0], PART
-    while at < len(text):
-        line = text.find("\n", at, at + PART // 4)
-        at = line + 1 if line >= 0 else at
-        if at >= len(text):
-            break
-        starts.append(at)
-        at += PART
+def part_starts(document: Document) -> list[int]:
+    """Return the starts of the parts of a long text, at a section, paragraph, line or sentence."""
+    text, starts = document.text, [0]
+    sections = [one.start for one in document.sections]
+    while starts[-1] + PART + PART // 4 < len(text):
+        at = starts[-1] + PART
+        end = at + PART // 4
+        number = bisect_left(sections, at)
+        if number < len(sections) and sections[number] < end:
+            starts.append(sections[number])
+            continue
+        cuts = ((text.find(sign, at, end), len(sign)) for sign in ("\n\n", "\n", ". ", " "))
+        starts.append(next((found + size for found, size in cuts if found >= 0), at))
     return starts
 
 
-def _part(text: str, marks: Sequence[Mark], starts: list[int]) -> int:
-    """Return the index of the requested part, or of the one with the first match."""
+def _part(text: str, marks: Sequence[Mark], starts: list[int], at: int | None) -> int:
+    """Return the index of the requested part, of that of a position, or of the first match."""
     number = templates.read_number(text, len(starts))
     if number is not None:
         return number - 1
-    first = next((mark.start for mark in marks if not mark.near), 0)
+    first = next((mark.start for mark in marks if not mark.near), 0) if at is None else at
     return bisect_right(starts, first) - 1
 
 
@@ -141,8 +187,11 @@ def _parts(
     ]
 
 
-def blocks(document: Document, marks: Sequence[Mark], start: int, end: int) -> Iterator[Block]:
+def blocks(
+    document: Document, marks: Sequence[Mark], start: int, end: int, here: int | None = None
+) -> Iterator[Block]:
     """Yield the paragraphs of a range of a text, with the names of its sections."""
+    sought = here
     ends = [mark.end for mark in marks]
     sections = {one.start: one for one in document.sections if start <= one.start < end}
     edges = sorted({start, end, *sections})
@@ -153,7 +202,10 @@ def blocks(document: Document, marks: Sequence[Mark], start: int, end: int) -> I
             heading = section.name
         for at, until in paragraphs(document.text, first, last):
             own = marks[bisect_right(ends, at) :]
-            yield Block(at, heading, templates.pieces(document.text, own, at, until))
+            is_here = sought is not None and sought < until
+            sought = None if is_here else sought
+            pieces = templates.pieces(document.text, own, at, until)
+            yield Block(at, heading, pieces, is_here)
             heading = ""
         if heading:
             yield Block(first, heading, [])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
+
+from starlette.responses import Response
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Explanation, Facets, Hit, Leg, Mark, Passage, Suggestion
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from lpisearch.library import Library
 
@@ -46,26 +48,31 @@ class Shown:
     hits: Sequence[ShownHit] = ()
     facets: Facets | None = None
     by: str = ""  # the ranking mode; "" for a listing
-    total: int = 0  # on all pages
+    total: int = 0  # that match
+    found: int = 0  # on all pages: of documents that are nearly the same text, one
     notes: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     corrected: str = ""
     trouble: LpiSearchError | None = None
-    hidden: int = 0  # of the total on no page, as a document before is nearly the same text
 
     @property
     def last_page(self) -> int:
         """The number of the last page."""
-        return min(max(-(-(self.total - self.hidden) // HITS), 1), LAST_PAGE)
+        return min(max(-(-self.found // HITS), 1), LAST_PAGE)
 
 
 def search(request: Request) -> Response:
-    """Show the results of the query in the address."""
+    """Show the results of the query in the address, or the home page."""
     library, choices = state_of(request).library, Choices.of(request.query_params)
-    shown = answer_to(library, choices)
+    is_typed = request.headers.get(templates.PART) == "typed"
+    shown = answer_to(library, choices, is_typed=is_typed)
+    if is_typed and choices.asks and not shown.hits:
+        return Response(status_code=204)  # what was found before stays while a word is typed
+    if choices.page > shown.last_page and not shown.trouble:
+        return templates.back_to(choices.address(page=shown.last_page))
     template = "answer.html" if is_part(request) else "search.html"
     dates = shown.facets.dates if shown.facets else ()
-    response = render(
+    return render(
         request,
         template,
         choices=choices,
@@ -76,19 +83,36 @@ def search(request: Request) -> Response:
         pages=list(templates.pages(choices.page, shown.last_page)),
         liked=[(name, _title(library, name)) for name in (*choices.like, *choices.unlike)],
     )
-    if is_part(request):
-        response.headers["HX-Push-Url"] = _as_header(choices.address())
-    return response
 
 
-def answer_to(library: Library, choices: Choices) -> Shown:
-    """Search the library, or list its documents if there is no query."""
+def facet(request: Request) -> Response:
+    """Show all values of one facet, or those that contain a text."""
+    library, choices = state_of(request).library, Choices.of(request.query_params)
+    name, wanted = request.query_params.get("facet", ""), request.query_params.get("find", "")
+    title, field = FACETS.get(name, FACETS["label"])
+    facets = answer_to(library, choices).facets or Facets(0)
+    values = [one for one in getattr(facets, field) if wanted.casefold() in one.name.casefold()]
+    template = "facet_part.html" if is_part(request) else "facet.html"
+    more: dict[str, Any] = {"title": title, "values": values, "find": wanted}
+    return render(request, template, choices=choices, name=name, facets=facets, **more)
+
+
+def answer_to(library: Library, choices: Choices, *, is_typed: bool = False) -> Shown:
+    """Search the library, or list its documents if there is no query.
+
+    While the last word is typed, and no document has it yet, it is the beginning of a word.
+    """
     try:
         if not choices.asks:
             return _listing(library, choices)
-        answer = library.search(
-            choices.q, like=choices.like, unlike=choices.unlike, options=choices.options
-        )
+        asked: dict[str, Any] = {"like": choices.like, "unlike": choices.unlike}
+        asked["options"] = choices.options
+        answer = library.search(choices.q, **asked)
+        last = _LAST_WORD.search(choices.q) if is_typed else None
+        if last and any(one.word == last.group() for one in answer.suggestions):
+            begun = library.search(f"{choices.q}*", **asked)
+            if begun.hits:
+                return _answered(library, choices, replace(begun, notes=(), suggestions=()))
         return _answered(library, choices, answer)
     except LpiSearchError as error:
         return Shown(trouble=error)
@@ -98,15 +122,9 @@ def _answered(library: Library, choices: Choices, answer: Answer) -> Shown:
     first = [hit.snippet.text for hit in answer]
     marked = library.marks(choices.q, *first, options=choices.options)
     hits = [_shown_hit(hit, own) for hit, own in zip(answer, marked, strict=True)]
-    total = answer.facets.total if answer.facets else len(answer)
+    total = answer.facets.total if answer.facets else answer.total
     shown = Shown(
-        hits,
-        answer.facets,
-        answer.by,
-        total,
-        answer.notes,
-        answer.suggestions,
-        hidden=answer.hidden,
+        hits, answer.facets, answer.by, total, answer.total, answer.notes, answer.suggestions
     )
     if not answer.corrected:
         return shown
@@ -134,8 +152,7 @@ def _listing(library: Library, choices: Choices) -> Shown:
     offset = (choices.page - 1) * HITS
     entries, total = library.listing(choices.where, limit=HITS, offset=offset, sort=sort)
     hits = [ShownHit(at, entry, []) for at, entry in enumerate(entries, offset + 1)]
-    facets = library.facets(choices.where)
-    return Shown(hits, facets, "", total)
+    return Shown(hits, library.facets(choices.where), "", total, total)
 
 
 def _title(library: Library, name: str) -> str:
@@ -145,10 +162,17 @@ def _title(library: Library, name: str) -> str:
         return name
 
 
-def _as_header(address: str) -> str:
-    return address.encode("ascii", "replace").decode("ascii")
-
-
+_LAST_WORD = re.compile(r"(?<![^\s(-])[^\W_]{2,}\Z")
+# The facets of the page: their titles, and their fields in `Facets`.
+FACETS = {
+    "label": ("Label", "labels"),
+    "predicted": ("Predicted label", "predicted"),
+    "folder": ("Folder", "folders"),
+    "format": ("Format", "formats"),
+    "language": ("Language", "languages"),
+    "sender": ("Sender", "senders"),
+    "split": ("Split", "splits"),
+}
 HITS = 10
 LAST_PAGE = 500
 _MOST = 100  # values of one choice
@@ -165,11 +189,13 @@ class Choices:
     label: tuple[str, ...] = ()
     predicted: tuple[str, ...] = ()
     split: str = ""
-    folder: str = ""
-    format: str = ""
-    language: str = ""
+    folder: tuple[str, ...] = ()
+    format: tuple[str, ...] = ()
+    language: tuple[str, ...] = ()
+    sender: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
+    undated: str = ""
     like: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
     literal: str = ""
@@ -213,12 +239,14 @@ class Choices:
         return Filter(
             labels=self.label,
             predicted=self.predicted,
-            path=self.folder,
+            folders=self.folder,
+            formats=self.format,
+            languages=self.language,
+            senders=self.sender,
             split=self.split,
             since=self.since,
             until=self.until,
-            media_type=self.format,
-            metadata=(("language", self.language),) if self.language else (),
+            undated=bool(self.undated),
         )
 
     @property
@@ -259,24 +287,31 @@ class Choices:
 
     def chosen(self) -> Iterator[tuple[str, str, str]]:
         """Yield (name, value, address without it) for each value of the filter."""
-        for name in (
-            "label",
-            "predicted",
-            "split",
-            "folder",
-            "format",
-            "language",
-            "since",
-            "until",
-        ):
+        for name in (*FACETS, "since", "until", "undated"):
             value = getattr(self, name)
             for one in value if isinstance(value, tuple) else (value,) * bool(value):
                 yield name, one, self.without(name, one)
 
-    def to_document(self, document: str) -> str:
-        """Return the address of a document, with the words of the query marked."""
-        params = {"id": document} | ({"q": self.q} if self.q.strip() else {})
-        return f"/document?{urlencode(params)}"
+    @property
+    def unfiltered(self) -> str:
+        """The address without filters."""
+        return self.address(**{name: _DEFAULTS[name] for name in (*FACETS, *_DATES)})
+
+    @property
+    def parents(self) -> list[tuple[str, str]]:
+        """The folders around the chosen one: names, and addresses that choose them."""
+        if len(self.folder) != 1:
+            return []
+        *parts, _ = self.folder[0].rstrip("/").split("/")
+        ways = ["/".join(parts[: at + 1]) for at in range(len(parts))]
+        return [(way.rsplit("/", 1)[-1], self.address(folder=(way,))) for way in ways if way]
+
+    def to_document(self, document: str, rank: int = 0, at: int | None = None) -> str:
+        """Return the address of a result, at a passage, with the words of the query marked."""
+        params = [("id", document), *((name, one) for name, one in self.pairs() if name != "page")]
+        params += [("hit", str(rank))] if rank else []
+        params += [("at", str(at))] if at is not None else []
+        return f"/document?{urlencode(params)}{'#here' if at is not None else ''}"
 
     def towards(self, document: str) -> str:
         """Return the address of the query with a document to prefer."""
@@ -291,6 +326,10 @@ class Choices:
         return f"{self.address('/why')}{'&' if any(self.pairs()) else '?'}" + urlencode(
             {"id": document}
         )
+
+
+_DATES = ("since", "until", "undated")
+_DEFAULTS = {field.name: field.default for field in fields(Choices)}
 
 
 def _without(names: tuple[str, ...], document: str) -> tuple[str, ...]:

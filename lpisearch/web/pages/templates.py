@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -18,13 +19,14 @@ from lpisearch import __version__
 from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, counted, printable
 from lpisearch.model.answers import NO_TOPIC, DocumentMap, FacetValue, Mark, Topic, TopicReport
+from lpisearch.model.document_filter import format_name
 from lpisearch.web.api.endpoint import ApiRequest, Reply
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import csrf_token
-from lpisearch.web.state import WebState, state_of
+from lpisearch.web.state import Gone, WebState, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from jinja2 import Environment
     from starlette.requests import Request
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _ROOM = Path(__file__).parents[1]
-_LONGEST_NUMBER = 6
+_LONGEST_NUMBER = 9
 _TEMPLATES, _STATIC = _ROOM / "templates", _ROOM / "static"
 
 
@@ -60,6 +62,8 @@ def environment(filters: Mapping[str, Callable[..., str]] | None = None) -> Envi
         "size": size,
         "render_message": render_message,
         "number": "{:,}".format,
+        "language_name": str.capitalize,
+        "format_name": format_name,
         **(filters or {}),
     }
     return made
@@ -89,8 +93,35 @@ def render(request: Request, template: str, /, *, status: int = 200, **context: 
     }
     response = _templates().TemplateResponse(request, template, known | context, status_code=status)
     response.headers["Cache-Control"] = "no-store"
-    response.headers["Vary"] = "HX-Request"
+    response.headers["Vary"] = f"{PART}, Accept-Encoding"
+    if is_part(request) and "gzip" in request.headers.get("accept-encoding", ""):
+        # A whole page, which has the token of its forms, stays as it is: the size of what is
+        # compressed tells of its content.
+        response.body = gzip.compress(response.body, _COMPRESSION, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
     return response
+
+
+PART = "X-Part"
+"""The header of a script that requests a part of a page: "typed", while a query is typed."""
+_COMPRESSION = 4
+
+
+def in_turn(page: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Make a page take its turn with other slow work, or be dropped if its client has gone."""
+
+    async def shown(request: Request) -> Response:
+        await request.body()  # so that what comes next is that the client goes
+        try:
+            return await state_of(request).in_thread(partial(page, request), request)
+        except Gone:
+            return Response(status_code=_GONE)
+
+    return shown
+
+
+_GONE = 499  # nobody reads it
 
 
 def read_number(text: str, most: int) -> int | None:
@@ -101,17 +132,14 @@ def read_number(text: str, most: int) -> int | None:
 
 def is_part(request: Request) -> bool:
     """Tell whether a script requests a part of a page rather than the page."""
-    headers = request.headers
-    restores = headers.get("hx-history-restore-request") == "true"
-    return headers.get("hx-request") == "true" and not restores
+    return PART in request.headers
 
 
 def apology(request: Request, error: LpiSearchError) -> Response:
     """Return a page about an error, with the next step."""
     missing = isinstance(error, DocumentNotFound | LibraryNotFound)
     template = "apology_part.html" if is_part(request) else "apology.html"
-    # For htmx the status is 200: it does not insert responses of an error.
-    status = 200 if is_part(request) else 404 if missing else 409
+    status = 404 if missing else 409
     return render(request, template, status=status, what=error.what, next_step=error.next_step)
 
 
@@ -224,6 +252,9 @@ _DEEDS = {
     "status": "see the Labels page",
     "retokenise": "lpisearch db retokenise, on the command line",
     "entries": "browse the documents on the Search page",
+    "help": "see the Help page",
+    "settings": "lpisearch config, on the command line",
+    "upgrade": "lpisearch db upgrade, on the command line",
 }
 _FIELDS = {
     "by": "the ranking mode",

@@ -5,7 +5,7 @@
   const reload = async () => {
     const address = list.dataset.jobs;
     if (address !== "/library/jobs") { location.reload(); return; }
-    const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+    const answer = await fetch(address, { headers: { "X-Part": "part" } });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     list.replaceChildren(...page.body.childNodes);

@@ -37,8 +37,39 @@ def test_all_documents_are_counted(opened: Library) -> None:
     assert facets.total == len(opened)
     assert _counts(facets.labels) == {"kitchen": 10, "music": 10, "sea": 10, "sky": 10}
     assert _counts(facets.splits) == {"test": 8, "train": 32}
-    assert facets.undated == 40
-    assert (facets.period, facets.dates) == ("", ())
+    assert facets.undated == 0  # the time of their file counts
+    assert sum(value.count for value in facets.dates) == 40
+    assert facets.period == "day"
+
+
+def test_sorted_pages_have_every_match_once(opened: Library) -> None:
+    """The count, the pages and `next` agree, in every order."""
+    opened.index(dims=4)
+    for sort in ("relevance", "date", "oldest", "title", "path"):
+        seen: list[str] = []
+        at: int | None = 0
+        while at is not None:
+            answer = opened.search("ship harbour morning", sort=sort, k=3, offset=at)
+            seen += [hit.id for hit in answer]
+            at = answer.next
+        assert len(seen) == len(set(seen)) == answer.total
+        whole = opened.search("ship harbour morning", sort=sort, k=1000)
+        assert [hit.id for hit in whole] == seen
+        assert whole.next is None
+
+
+def test_a_chosen_facet_shows_its_other_values(opened: Library) -> None:
+    """Each facet is counted without its own filter, and several of its values may match."""
+    every = opened.search("morning letter", facets=True).facets
+    chosen = opened.search("morning letter", label="sea", facets=True).facets
+    assert every is not None
+    assert chosen is not None
+    assert chosen.labels == every.labels
+    assert chosen.total == _counts(every.labels)["sea"]
+    assert sum(_counts(chosen.splits).values()) == chosen.total
+    both = opened.facets(Filter(formats=("text/plain", "pdf"), split="test"))
+    assert _counts(both.splits) == _counts(opened.facets(Filter(formats=("text/plain",))).splits)
+    assert both.formats == opened.facets(Filter(split="test")).formats
 
 
 @pytest.mark.parametrize("by", ["lexical", "semantic", "hybrid"])
@@ -110,11 +141,11 @@ def _histogram(dates: Sequence[str], put: Callable[..., IngestReport], library: 
 
 
 def test_dates_become_a_histogram(put: Callable[..., IngestReport], library: Path) -> None:
-    facets = _histogram(["2024-11-03", "2025-02-01", "2025-02-09", ""], put, library)
+    facets = _histogram(["2024-11-03", "2025-02-01", "2025-02-09"], put, library)
     assert facets.period == "month"
     bars = [(each.value, each.count) for each in facets.dates]
     assert bars == [("2024-11", 1), ("2024-12", 0), ("2025-01", 0), ("2025-02", 2)]
-    assert facets.undated == 1
+    assert facets.undated == 0
     month = lpisearch.open(library).facets(Filter(since="2025-02", until="2025-02"))
     assert month.total == 2
 

@@ -80,5 +80,5 @@ def test_a_compound_is_found_in_every_language(put: Callable[..., object], libra
 def test_languages_are_counted(mixed: Path) -> None:
     facets = run_search(mixed, "Katze harbour pneus", SearchOptions(facets=True)).facets
     assert facets is not None
-    counts = {value.name: value.count for value in facets.languages}
+    counts = {value.value: value.count for value in facets.languages}
     assert counts.items() >= {("german", 1), ("french", 1)}

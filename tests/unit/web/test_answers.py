@@ -1,10 +1,14 @@
 """Answers that are kept, and looks that are shared."""
 
 import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 
-from lpisearch.web.state import CoalescedCall, ResponseCache
+from lpisearch.options import ServeSettings
+from lpisearch.web.state import CoalescedCall, Gone, ResponseCache, WebState
 
 
 def test_who_asks_the_same_waits_for_one() -> None:
@@ -88,3 +92,23 @@ def test_a_look_begins_after_it_was_asked_for() -> None:
 
     asyncio.run(ask())
     assert looks == [0, 1, 1]
+
+
+def test_work_for_a_client_that_has_gone_is_not_begun() -> None:
+    class Client:
+        def __init__(self, *, gone: bool) -> None:
+            self.gone = gone
+
+        async def is_disconnected(self) -> bool:
+            return self.gone
+
+    begun: list[str] = []
+
+    async def ask() -> None:
+        state = WebState(Any, ServeSettings())  # type: ignore[arg-type]
+        for name, gone in (("here", False), ("away", True)):
+            with suppress(Gone):
+                await state.in_thread(partial(begun.append, name), Client(gone=gone))  # type: ignore[arg-type]
+
+    asyncio.run(ask())
+    assert begun == ["here"]

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from lpisearch.location import shipped_folder
 from lpisearch.model.answers import Mark
+from lpisearch.model.documents import Document
 from lpisearch.web.pages.document import PART, paragraphs, part_starts, spots
 from lpisearch.web.pages.templates import folders, histogram, pages, pieces, shares
 from tests.web.pages.conftest import LONG, token_of
@@ -22,6 +23,20 @@ def test_a_document_with_its_matches(page: TestClient) -> None:
     assert shown.count('<li dir="auto"><a href="/document?id=') == 6
 
 
+def test_a_result_opens_at_its_passage(page: TestClient) -> None:
+    """The address of a result leads to its passage, and to the results before and after."""
+    results = page.get("/", params={"q": "anchor"}).text
+    link = re.findall(r'class="open" href="([^"]*hit=2[^"]*)"', results)[0].replace("&amp;", "&")
+    shown = page.get(link).text
+    assert re.search(r"result 2 of \d+", shown)
+    assert 'rel="prev"' in shown
+    assert 'rel="next"' in shown
+    text = page.get("/document", params={"id": "long", "at": "100000"}).text
+    assert re.search(r'<p dir="auto" id="here" class="here">Paragraph', text)
+    part = page.get("/document", params={"id": "long"}, headers={"X-Part": "part"}).text
+    assert part.lstrip().startswith('<div class="preview-text">')
+
+
 def test_a_long_text_is_shown_in_parts(page: TestClient) -> None:
     first = page.get("/document", params={"id": "long", "q": "anchor"}).text
     assert len(first) < 1_000_000
@@ -31,7 +46,7 @@ def test_a_long_text_is_shown_in_parts(page: TestClient) -> None:
 
 
 def test_parts_and_paragraphs_lose_nothing() -> None:
-    starts = part_starts(LONG)
+    starts = part_starts(Document(title="", text=LONG))
     assert starts == sorted(set(starts))
     assert max(b - a for a, b in pairwise(starts)) <= PART * 1.5
     for text in (LONG, "word " * 5000, "x" * 20_000, "\n\n\n", "", "a\n\nb"):
@@ -68,7 +83,7 @@ def test_a_document_that_is_not_there(page: TestClient) -> None:
 
 def test_labels_are_changed(own_page: Callable[..., TestClient]) -> None:
     client = own_page()
-    name = client.get("/").text.split("/document?id=")[1].split('"')[0]
+    name = client.get("/").text.split("/document?id=")[1].split('"')[0].split("&amp;")[0]
     token = token_of(client, f"/document?id={name}")
     sent = {"csrf_token": token, "id": name, "add": "lights, sea"}
     shown = client.post("/document/labels", data=sent)
