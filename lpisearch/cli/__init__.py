@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from lpisearch import VERSION
+
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:] == ["--version"]:  # without loading anything
+        sys.stdout.write(f"lpisearch {VERSION}\n")
+        return
     try:
         from lpisearch.cli.failures import handle_sigint, prepare
 

@@ -7,7 +7,7 @@ when it runs. An error that refuses a value names the help of the verb.
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +20,7 @@ from lpisearch.cli.verbs import EXAMPLES, VERBS
 from lpisearch.messages import Message, call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpisearch.config import Preferences
     from lpisearch.errors import BadOption
@@ -34,10 +34,40 @@ _FACTS = re.compile(r"\.?  \[([^\[\]]*)\]$")  # what Typer appends to the help o
 _WRONG_USAGE = 2
 _HELP_ALL = "help_all"
 _WHOLE = 1000  # characters: the first sentence is never cut
+_NUMBERS = (bool, float, int)
+
+
+class _LightCheck:
+    """Checks typed values as Typer does, but loads what it needs for that only if it must."""
+
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self._load = load
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """Return a value that needs no check, or that Typer has checked."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        wanted = param.type_descriptor.annotation
+        if several and wanted == list[str] and all(isinstance(one, str) for one in value):
+            return list(value)
+        is_text = wanted is str or param.name == "db"  # the library checks its path
+        if is_text or (wanted in _NUMBERS and type(value) is wanted and value == param.default):
+            return value
+        return self._load().coerce(value, param=param, ctx=ctx)
 
 
 class _Verb:
     """The help of a verb or of a group of verbs."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters; what Typer checks them with is loaded where it is needed."""
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            load = getattr(parameter, "get_runtime_param", None)  # new in Typer 0.29
+            if load is not None and "get_runtime_param" not in vars(parameter):
+                parameter.get_runtime_param = partial(_LightCheck, load)
+        return parameters
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete all options, also those that the short help leaves out."""

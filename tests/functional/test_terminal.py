@@ -9,8 +9,8 @@ import pytest
 
 from tests.terminals import on_a_terminal, plain
 
-_HEAVY = {"scipy", "sklearn", "alembic", "sqlalchemy", "numpy"}
-_SLOW_TO_START = {"scipy", "sklearn", "alembic"}
+_HEAVY = {"scipy", "sklearn", "alembic", "sqlalchemy", "numpy", "pydantic"}
+_SLOW_TO_START = {"scipy", "sklearn", "alembic", "pydantic"}
 _IMPORTS = """
 import sys
 from lpisearch.cli import main
