@@ -726,7 +726,9 @@ class ServeLimits:
     # Of one address that is not this machine; 0 sets no limit.
     requests_per_second: float = 50.0
     burst: int = 200
-    at_once: int = 400  # requests; others are told to try again
+    at_once: int = 400  # requests; others are told to try again, as in the next two
+    streams: int = 100  # of events
+    connections: int = 400
     jobs_kept: int = 100  # ended jobs that stay listed
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -41,24 +41,43 @@ def served(library: Library, settings: ServeSettings | None = None) -> Iterator[
 
 
 @contextmanager
-def serving(library: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server; give it and its address, which it says itself."""
+def serving(
+    library: Path, *words: str, log: Path | None = None, files: int = 0
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server; give it and its address, which it says itself.
+
+    What it says goes to the file `log`, if one is given; it may open so many `files`.
+    """
     command = [sys.executable, "-m", "lpisearch", "--db", str(library), "serve", "--port", "0"]
-    server = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True)
+    if files:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    with nullcontext(subprocess.PIPE) if log is None else log.open("w") as said:
+        server = subprocess.Popen([*command, *words], stderr=said, text=True)
     try:
-        assert server.stderr is not None
-        lines = []
-        for line in server.stderr:
-            lines.append(line)
-            if " at http" in line:
-                break
-        else:
-            pytest.fail("".join(lines))
+        line = _first(server) if log is None else _written(log, server)
         yield server, line.split(" at ")[1].split()[0]
     finally:
         if server.poll() is None:
             server.kill()
         server.communicate()
+
+
+def _first(server: subprocess.Popen[str]) -> str:
+    assert server.stderr is not None
+    lines = []
+    for line in server.stderr:
+        lines.append(line)
+        if " at http" in line:
+            return line
+    return pytest.fail("".join(lines))
+
+
+def _written(log: Path, server: subprocess.Popen[str]) -> str:
+    while " at http" not in (text := log.read_text(encoding="utf-8")):
+        if server.poll() is not None:
+            pytest.fail(text)
+        time.sleep(0.05)
+    return next(line for line in text.splitlines() if " at http" in line)
 
 
 def get_json(url: str) -> dict[str, object]:

@@ -21,7 +21,7 @@ import ipaddress
 import re
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote
 
@@ -255,12 +255,13 @@ class HostMiddleware(Middleware):
 UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/upload"
 """Paths at which, and below which, bodies may be as large as uploads."""
 _ADDRESSES = 10_000
+_LATER = {"Retry-After": "1"}
 
 
 class RateLimitMiddleware(Middleware):
-    """Limits the requests at a time, and those of an address per second.
+    """Limits the requests of an address per second.
 
-    Loopback clients are not rate-limited: they are the owner.
+    Loopback clients are not limited: they are the owner.
     """
 
     def __init__(
@@ -268,23 +269,14 @@ class RateLimitMiddleware(Middleware):
     ) -> None:
         super().__init__(app)
         self._limits, self._clock = limits, clock
-        self._active = 0
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._active >= self._limits.at_once:
-            detail = "Too many requests at once."
-            await refusal(scope["path"], 503, detail, {"Retry-After": "1"})(scope, receive, send)
-            return
-        if not self._may((scope.get("client") or ("", 0))[0]):
-            detail = f"At most {self._limits.requests_per_second:g} requests per second."
-            await refusal(scope["path"], 429, detail, {"Retry-After": "1"})(scope, receive, send)
-            return
-        self._active += 1
-        try:
+        if self._may(_address(scope)):
             await self.app(scope, receive, send)
-        finally:
-            self._active -= 1
+            return
+        detail = f"At most {self._limits.requests_per_second:g} requests per second."
+        await refusal(scope["path"], 429, detail, _LATER)(scope, receive, send)
 
     def _may(self, address: str) -> bool:
         """Take a token from the bucket of an address, which fills with time."""
@@ -297,6 +289,45 @@ class RateLimitMiddleware(Middleware):
         if len(self._left) > _ADDRESSES:
             self._left.popitem(last=False)
         return left >= 1
+
+
+def _address(scope: Scope) -> str:
+    return (scope.get("client") or ("", 0))[0]
+
+
+class LoadMiddleware(Middleware):
+    """Limits the requests at a time; one address may have half of them.
+
+    Streams of events, which stay open, are counted apart. So are requests without the token, which
+    may have a quarter: those who have it are kept a place.
+    """
+
+    def __init__(self, app: ASGIApp, limits: ServeLimits, *, is_guarded: bool = False) -> None:
+        super().__init__(app)
+        self._is_guarded = is_guarded
+        self._most = {"": limits.at_once, "guest": limits.at_once // 4, "stream": limits.streams}
+        self._active: Counter[tuple[str, str]] = Counter()
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = self._kind(scope["path"])
+        most = self._most[kind]
+        in_all, own = (kind, ""), (kind, _address(scope) or "unknown")
+        if self._active[in_all] >= most or self._active[own] >= (most + 1) // 2:
+            detail = "Too many requests at once."
+            await refusal(scope["path"], 503, detail, _LATER)(scope, receive, send)
+            return
+        self._active.update((in_all, own))
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._active.subtract((in_all, own))
+            if not self._active[own]:
+                del self._active[own]
+
+    def _kind(self, path: str) -> str:
+        if path.startswith(f"{API}v1/jobs/") and path.endswith("/events"):
+            return "stream"
+        return "guest" if self._is_guarded and is_open(path) else ""
 
 
 class BodyLimitMiddleware(Middleware):
@@ -365,17 +396,18 @@ class TokenMiddleware(Middleware):
         await response(scope, receive, send)
 
     def _may(self, scope: Scope) -> bool:
-        path: str = scope["path"]
-        if path == LOGIN or path.startswith("/static/"):
+        if is_open(scope["path"]):
             return True
-        return self.is_known(HTTPConnection(scope))
-
-    def is_known(self, request: HTTPConnection) -> bool:
-        """Tell whether a request shows the token, or belongs to a session."""
+        request = HTTPConnection(scope)
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is not None:
             return is_token(self._state, bearer[1])
         return is_session(self._state, request.cookies.get(SESSION, ""))
+
+
+def is_open(path: str) -> bool:
+    """Tell whether a path needs no token."""
+    return path == LOGIN or path.startswith("/static/")
 
 
 def is_token(state: WebState, text: str) -> bool:

@@ -24,6 +24,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
+from lpisearch.web.connections import Connections, without_repeats
 from lpisearch.web.pages.templates import apology
 from lpisearch.web.problems import API, HANDLERS, ErrorMiddleware, problem_of, wants_python
 from lpisearch.web.security import (
@@ -31,6 +32,7 @@ from lpisearch.web.security import (
     CsrfMiddleware,
     HeaderMiddleware,
     HostMiddleware,
+    LoadMiddleware,
     RateLimitMiddleware,
     TokenMiddleware,
     VisitorMiddleware,
@@ -48,7 +50,8 @@ if TYPE_CHECKING:
     from lpisearch.web.jobs import Job
 
 
-_BACKLOG = 2048
+_BACKLOG = 128  # at most; asyncio accepts as many at once, and logs each that it cannot
+_UNREAD_BYTES = 1 << 18  # of a response, which the system keeps for a slow client
 _GRACE_SECONDS, _IDLE_SECONDS = 5, 75
 _SHORTEST_TOKEN = 16
 
@@ -106,7 +109,8 @@ def serve(
         on_start(address_of(settings, listening), jobs.all())
         warm_up(library)
         server = _Server(config_of(app), jobs.announce_end)
-        server.run(sockets=[listening])
+        with without_repeats():
+            server.run(sockets=[listening])
         return [job for job in jobs.all() if job.is_under_way]
 
 
@@ -125,10 +129,13 @@ def config_of(app: Any) -> uvicorn.Config:
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.WARNING)
     log.addFilter(_is_relevant)
+    connections: Connections = app.state.lpisearch.connections
     return uvicorn.Config(
         app,
         access_log=False,  # addresses contain queries, which are private
         log_config=None,
+        http=connections.protocol,
+        backlog=min(_BACKLOG, connections.most // 2),
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -153,6 +160,7 @@ def _socket(settings: ServeSettings) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES)
         made.bind((host, settings.port))
         made.listen(_BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
@@ -218,6 +226,7 @@ def _middleware(state: WebState) -> list[Middleware]:
         Middleware(HostMiddleware, names=names),
         Middleware(RateLimitMiddleware, limits=limits),
         Middleware(TokenMiddleware, state=state),
+        Middleware(LoadMiddleware, limits=limits, is_guarded=bool(state.settings.token)),
         Middleware(BodyLimitMiddleware, limits=limits),
         Middleware(VisitorMiddleware),
         Middleware(CsrfMiddleware, state=state),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 from anyio.to_thread import run_sync
 
+from lpisearch.web.connections import Connections, most_connections
 from lpisearch.web.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class WebState:
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     # Digests of the cookies of browsers that have logged in, and when each session ends.
     sessions: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def connections(self) -> Connections:
+        """The open connections."""
+        return Connections(most_connections(self.settings.limits.connections))
 
     @property
     def read_only(self) -> bool:
