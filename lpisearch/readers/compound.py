@@ -12,8 +12,9 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,22 +224,39 @@ def _by_converter(data: bytes, commands: tuple[tuple[str, ...], ...], missing: s
 
 def _converted(data: bytes, command: tuple[str, ...]) -> str:
     """Return the text of a file by a converter, or "" if it fails."""
-    with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
-        path = Path(folder) / "file"
-        path.write_bytes(data)
+    with _named(data) as (path, descriptors):
         try:
             done = subprocess.run(  # noqa: S603 (a fixed command, no shell; one thread)
-                [*command, str(path)],
+                [*command, path],
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
                 check=True,
                 timeout=_SECONDS,
-                env={**os.environ, "HOME": folder},
+                env={**os.environ, "HOME": str(Path(path).parent)},
+                pass_fds=descriptors,
                 preexec_fn=_limit_itself if os.name == "posix" else None,
             )
         except (OSError, subprocess.SubprocessError):
             return ""
     return clean(done.stdout.decode(errors="replace")).replace("\f", "\n").strip()
+
+
+@contextmanager
+def _named(data: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield a path of some bytes, and the descriptors that a process needs to open it.
+
+    In memory where the system can name that: a worker writes no files.
+    """
+    if sys.platform == "linux" and Path("/proc/self/fd").is_dir():
+        with os.fdopen(os.memfd_create("file"), "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            yield f"/proc/self/fd/{stream.fileno()}", (stream.fileno(),)
+        return
+    with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
+        path = Path(folder) / "file"
+        path.write_bytes(data)
+        yield str(path), ()
 
 
 def _limit_itself() -> None:

@@ -24,6 +24,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.messages import from_plain
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
+from lpisearch.readers.confinement import IS_WATCHED, resident_bytes
 from lpisearch.readers.worker import Frame, receive
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class IsolatedReaders:
 
 
 FILES_PER_WORKER = 1000  # then a worker is replaced: leaks of an extractor do not add up
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 0.1 if IS_WATCHED else 0.5
 _BUFFER_BYTES = 256 * 1024
 
 
@@ -175,8 +176,9 @@ class WorkerProcess:
         ReaderError, OSError.
         """
         self._files_left -= 1
-        done, too_late = threading.Event(), threading.Event()
-        watch = threading.Thread(target=self._watch, args=(done, too_late), daemon=True)
+        done, too_late, too_large = threading.Event(), threading.Event(), threading.Event()
+        watched = (done, too_late, too_large)
+        watch = threading.Thread(target=self._watch, args=watched, daemon=True)
         watch.start()
         whole = False
         try:
@@ -189,11 +191,13 @@ class WorkerProcess:
         except _WorkerLost as error:
             if too_late.is_set():
                 raise ReaderError(f"gave no response in {request['silent']:g} s") from error
+            if too_large.is_set():
+                raise self._too_large() from error
             raise ReaderError(_ending(self._process.wait(), request["seconds"])) from error
         finally:
             done.set()
             watch.join()
-            if too_late.is_set() or not whole:
+            if too_late.is_set() or too_large.is_set() or not whole:
                 self._files_left = 0
                 self.kill()
 
@@ -209,13 +213,24 @@ class WorkerProcess:
             with suppress(OSError):  # part of a request may wait in the buffer
                 pipe.close()
 
-    def _watch(self, done: threading.Event, too_late: threading.Event) -> None:
-        """End a process that is silent for too long while a thread waits for it."""
+    def _watch(
+        self, done: threading.Event, too_late: threading.Event, too_large: threading.Event
+    ) -> None:
+        """End a process that is silent for too long while a thread waits for it, or too large."""
         while not done.wait(min(_LOOK_SECONDS, max(0.01, self._deadline - time.monotonic()))):
             if time.monotonic() > self._deadline:
                 too_late.set()
                 self.kill()
                 return
+            if IS_WATCHED and resident_bytes(self._process.pid) > self._memory_bytes:
+                too_large.set()
+                self.kill()
+                return
+
+    def _too_large(self) -> ReaderError:
+        return ReaderError(
+            f"needs more than {self._memory_bytes // MEBIBYTE} MiB of memory to read"
+        )
 
     def _send(self, request: dict[str, Any]) -> None:
         try:
@@ -242,9 +257,7 @@ class WorkerProcess:
                 case {"system": [number, message]}:
                     raise _Failed(OSError(number, message, request["source"]["path"]))
                 case _:
-                    # Its remaining memory is unknown.
-                    limit = self._memory_bytes // MEBIBYTE
-                    raise ReaderError(f"needs more than {limit} MiB of memory to read")
+                    raise self._too_large()  # its remaining memory is unknown
 
     def _frame(self, most_bytes: int) -> Frame:
         try:

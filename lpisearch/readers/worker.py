@@ -26,7 +26,6 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -37,6 +36,7 @@ from lpisearch.messages import as_plain, from_plain
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import Reader, SourceFile, document_bytes, within_budget
+from lpisearch.readers.confinement import confine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ def main() -> None:
     """Serve requests until stdin closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     requests, answers = _take_standard_streams()
-    _limit_resources(int(sys.argv[1]))
+    confine(int(sys.argv[1]))
     for line in requests:
         request = json.loads(line)
         alarm = request["silent"] + ORPHAN_GRACE_SECONDS
@@ -200,19 +200,6 @@ def _take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - only its descriptor matters
         os.dup2(nothing.fileno(), 0)
     return requests, answers
-
-
-def _limit_resources(memory_bytes: int) -> None:
-    """Limit the address space and write no core files, where the system can."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for kind, limit in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        with suppress(OSError, ValueError):  # macOS refuses some limits
-            resource.setrlimit(kind, (bound, bound))
 
 
 def _answers(request: dict[str, Any]) -> Iterator[bytes]:

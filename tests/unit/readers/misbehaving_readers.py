@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
@@ -13,7 +18,7 @@ from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpisearch.options import ReadOptions
     from lpisearch.readers.base import SourceFile
@@ -38,6 +43,35 @@ def _swell(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document |
     held = []
     while True:
         held.append(bytearray(16 << 20))
+
+
+def _break_out(source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
+    """Try what a reader has no need of; tell what succeeded."""
+    path, port = source.path, int(source.path.read_text("utf-8"))
+    attempts: dict[str, Callable[[], object]] = {
+        "null": lambda: Path(os.devnull).write_text("x", "utf-8"),
+        "read": path.read_text,
+        "write": lambda: path.with_name("new").write_text("x", "utf-8"),
+        "change": lambda: path.write_text("x", "utf-8"),
+        "truncate": lambda: os.truncate(path, 0),
+        "remove": path.unlink,
+        "rename": lambda: path.rename(path.with_name("renamed")),
+        "link": lambda: path.with_name("link").symlink_to(path),
+        "folder": path.with_name("folder").mkdir,
+        "temporary": tempfile.mkstemp,
+        "TCP": lambda: socket.create_connection(("127.0.0.1", port), 5),
+        "UDP": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
+            b"x", ("127.0.0.1", port)
+        ),
+        "signal": lambda: os.kill(os.getppid(), 0),
+        "program": lambda: subprocess.run(["cp", path, path.with_name("copy")], check=True),
+    }
+    succeeded = []
+    for name, attempt in attempts.items():
+        with suppress(OSError, subprocess.SubprocessError):
+            attempt()
+            succeeded.append(name)
+    yield Document("broken out", " ".join(succeeded))
 
 
 def _talk(_source: SourceFile, _options: ReadOptions, /) -> Iterator[Document | Problem]:
@@ -96,6 +130,7 @@ CRASH = Reader("crash", (), _crash)
 EXIT = Reader("exit", (), _exit)
 HANG = Reader("hang", (), _hang)
 SWELL = Reader("swell", (), _swell)
+BREAK_OUT = Reader("break_out", (), _break_out)
 TALK = Reader("talk", (), _talk)
 ECHO = Reader("echo", (), _echo)
 GUSH = Reader("gush", (), _gush)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +23,7 @@ from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers import isolation
 from lpisearch.readers import isolation as answers
 from lpisearch.readers.base import READING_SECONDS, SourceFile, reading_seconds
+from lpisearch.readers.confinement import resident_bytes
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.readers.registry import READERS
 from lpisearch.readers.worker import Frame, find_reader, pack, receive, word
@@ -156,6 +159,43 @@ def test_memory_is_limited(source: SourceFile) -> None:
         with pytest.raises(ReaderError, match="needs more than 256 MiB of memory"):
             list(readers.submit(source, _misbehaving("SWELL")))
         assert _document(readers, source).metadata["pid"] != before
+
+
+def test_memory_is_watched_where_the_system_does_not_limit_it(
+    source: SourceFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert resident_bytes(os.getpid()) > MEBIBYTE
+    assert resident_bytes(1 << 30) == 0
+    held = [MEBIBYTE]
+    monkeypatch.setattr(isolation, "IS_WATCHED", True)
+    monkeypatch.setattr(isolation, "resident_bytes", lambda _pid: held[0])
+    with IsolatedReaders(_OPTIONS, 1) as readers:
+        assert _document(readers, source).text == "A note."
+        held[0] *= 10_000
+        with pytest.raises(ReaderError, match="needs more than 768 MiB of memory"):
+            list(readers.submit(source, _misbehaving("HANG")))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems forbid less: SECURITY.md")
+def test_a_worker_reaches_nothing_but_its_pipe(tmp_path: Path) -> None:
+    version = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)
+    if version < 6:  # of Linux 6.12
+        pytest.skip(f"Landlock of this kernel has version {version}")
+    path = tmp_path / "port.txt"
+    with socket.create_server(("127.0.0.1", 0)) as server, IsolatedReaders(_OPTIONS, 1) as readers:
+        path.write_text(str(server.getsockname()[1]), encoding="utf-8")
+        (found,) = readers.submit(SourceFile.at(path), _misbehaving("BREAK_OUT"))
+        assert isinstance(found, Document)
+        may = {"null", "read", "UDP"} if not _has_namespaces() else {"null", "read"}
+        assert set(found.text.split()) == may
+        assert [one.name for one in tmp_path.iterdir()] == ["port.txt"]
+        assert path.read_text(encoding="utf-8") == str(server.getsockname()[1])
+
+
+def _has_namespaces() -> bool:
+    enter = ["import ctypes, sys; unshare = ctypes.CDLL(None).unshare",
+             "sys.exit(unshare(1 << 30) and unshare(1 << 30 | 1 << 28))"]  # fmt: skip
+    return subprocess.run([sys.executable, "-c", ";".join(enter)], check=False).returncode == 0
 
 
 def test_processor_time_is_limited(source: SourceFile) -> None:
