@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from lpisearch.index.format import MANIFEST_FILE, is_folder_name
 from lpisearch.location import Address, Location, own_paths, real_path
 from lpisearch.options import MEBIBYTE, FindOptions
 from lpisearch.storage import OWN_HEAD_BYTES, is_own_content
@@ -85,6 +86,8 @@ class Exclusion:
             return ""
         if _ENVIRONMENT in names:
             return "packages"
+        if MANIFEST_FILE in names and is_folder_name(os.path.basename(folder)):
+            return "caches"  # an index, of whatever library
         return "caches" if _CACHE_TAG in names and _is_tagged(folder) else ""
 
     def _usual(self, name: str, *, is_folder: bool) -> str:

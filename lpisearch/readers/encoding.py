@@ -9,6 +9,7 @@ SQLite nor a terminal accepts them.
 from __future__ import annotations
 
 import codecs
+import html
 import io
 import re
 from contextlib import suppress
@@ -77,6 +78,14 @@ def clean(text: str) -> str:
             # Half of a pair, as "\ud83d" in JSON: it cannot be stored as UTF-8.
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def unescape(text: str) -> str:
+    """Replace character references; Python refuses those of thousands of digits."""
+    return html.unescape(_ENDLESS.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+_ENDLESS = re.compile(r"&#[0-9]{1000,};?")
 
 
 def looks_binary(data: bytes) -> bool:

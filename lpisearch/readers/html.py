@@ -13,7 +13,6 @@ the page's own declaration, then found as for any text.
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.readers.base import Reader, SourceFile, line_sections
-from lpisearch.readers.encoding import Decoded, decode, decode_text
+from lpisearch.readers.encoding import Decoded, decode, decode_text, unescape
 from lpisearch.readers.records import date_of
 from lpisearch.readers.streams import NO_TEXT, whole
 
@@ -206,7 +205,7 @@ def text_of_tags(source: str) -> HtmlText:
     for number, piece in enumerate(_TAG.split(source)):
         if number % 2 == 0:
             if not skipped:
-                lines.add(html.unescape(piece))
+                lines.add(unescape(piece))
             continue
         name = piece.strip("/ \t\n").split(maxsplit=1)[0].lower() if piece.strip("/ \t\n") else ""
         if skipped:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import zlib
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 from lpisearch.errors import LpiSearchError
 from lpisearch.messages import printable, system_reason
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.encoding import unescape
 from lpisearch.readers.trec import decode_element
 
 if TYPE_CHECKING:
@@ -97,6 +97,25 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
             if not _is_whole(grade):
                 raise JudgementsUnreadable(path, f"line {number}: “{grade}” is not a whole number")
             yield number, query, document, int(grade)
+
+
+_OF_TREC = re.compile(rb"[^\t\n]+\t(?:Q?0)\t[^\t\n]+\t-?\d{1,9}|\S+ +Q?0 +\S+ +-?\d{1,9}")
+_OF_RUN = re.compile(rb"(?:\S+[ \t]+)Q0[ \t]+\S+[ \t]+\d{1,9}[ \t]+-?[\d.eE+-]+[ \t]+\S+")
+_OF_BEIR = re.compile(rb"query-id\tcorpus-id\tscore|[^\t\n]+\t[^\t\n]+\t-?\d{1,9}")
+_FEWEST_LINES = 2
+
+
+def is_of_evaluation(head: bytes) -> bool:
+    """Tell whether a file has the lines of judgements or of a run, which are no documents.
+
+    That is, each line in the beginning of the file: query, 0 or Q0, document, grade; or the six
+    columns of a run of TREC. Judgements of BEIR begin with the names of their columns.
+    """
+    lines = head.replace(b"\r\n", b"\n").split(b"\n")[:-1]
+    forms = (_OF_TREC, _OF_RUN, *((_OF_BEIR,) if head.startswith(b"query-id\t") else ()))
+    return len(lines) >= _FEWEST_LINES and any(
+        all(form.fullmatch(line) for line in lines) for form in forms
+    )
 
 
 def _decoded(path: Path, number: int, data: bytes) -> str:
@@ -213,7 +232,7 @@ def _topic(part: str) -> tuple[str, str]:
     for name, content in zip(pieces[::2], pieces[1::2], strict=True):
         end = content.find("</")
         stated = _PREFIX.sub("", content if end < 0 else content[:end], count=1)
-        fields.setdefault(name.lower(), " ".join(html.unescape(stated).split()))
+        fields.setdefault(name.lower(), " ".join(unescape(stated).split()))
     query = next((fields[name] for name in _QUERY_FIELDS if fields.get(name)), "")
     return fields.get("num", ""), query
 

@@ -11,7 +11,6 @@ text below twenty levels of quotes or lists.
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.readers.base import Reader, SourceFile, line_sections
-from lpisearch.readers.encoding import decode_text
+from lpisearch.readers.encoding import decode_text, unescape
 from lpisearch.readers.records import FRONT_MATTER, document_from_fields, find_roles
 from lpisearch.readers.streams import NO_TEXT, whole
 
@@ -144,7 +143,7 @@ def _plain_words(text: str) -> str:
     # Twice for a link around an image.
     text = _LINK.sub(r"\1", _LINK.sub(r"\1", _FOOTNOTE.sub("", text)))
     text = _TAG.sub("", _AUTOLINK.sub(r"\1", text))
-    return html.unescape(_ESCAPED.sub(r"\1", _EMPHASIS.sub("", text)))
+    return unescape(_ESCAPED.sub(r"\1", _EMPHASIS.sub("", text)))
 
 
 MAX_CHARACTERS = 64 * 1024  # a longer block is not front matter

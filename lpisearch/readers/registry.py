@@ -30,6 +30,7 @@ from lpisearch.readers import (
     xml,
 )
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.judgements import is_of_evaluation
 from lpisearch.readers.streams import stated_gzip_damage
 
 if TYPE_CHECKING:
@@ -88,24 +89,26 @@ def reader_for(source: SourceFile, options: ReadOptions) -> Reader | None:
 
     A file without a suffix (or with a number as suffix, as `cran.all.1400`) is plain text if it is
     text at all, and so is one with a documentation name (`README.Debian`). Other files with an
-    unknown suffix are mostly programs: None.
+    unknown suffix are mostly programs, and judgements are no documents: None.
     """
     if options.format != "auto":
         return reader_named(options.format)
     known = _by_suffix(source)
-    if known is not None and known.owns is None and known.name not in _MAGIC:
+    is_plain = known in {None, delimited.TSV_READER, plaintext.TEXT_READER}
+    if known is not None and known.owns is None and known.name not in _MAGIC and not is_plain:
         return None if _is_off(known, options) else known
     with stated_gzip_damage():
         head = source.head()
-    if known is not None and _owns(known, head):
+    if is_plain and is_of_evaluation(head):
+        return None
+    if known is not None and (is_plain or _owns(known, head)):
         return known
     for reader in READERS.values():
         if reader.sniff is not None and reader is not plaintext.TEXT_READER and reader.sniff(head):
             return reader
     is_program = source.suffix and not source.suffix[1:].isdigit()
-    if (known or not is_program or _TO_BE_READ.match(source.name)) and plaintext.sniff_text(head):
-        return plaintext.TEXT_READER
-    return known
+    may_be_text = known or not is_program or _TO_BE_READ.match(source.name)
+    return plaintext.TEXT_READER if may_be_text and plaintext.sniff_text(head) else known
 
 
 def _by_suffix(source: SourceFile) -> Reader | None:

@@ -8,7 +8,6 @@ id; places, people and the rest are metadata.
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.readers.base import Reader, SourceFile
-from lpisearch.readers.encoding import clean, decode, utf8_chunks
+from lpisearch.readers.encoding import clean, decode, unescape, utf8_chunks
 from lpisearch.readers.records import date_of, named_fields
 from lpisearch.readers.streams import EMPTY, lines, over_limit
 
@@ -93,7 +92,7 @@ def _rest(element: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return clean(html.unescape(_TAG.sub("", text))).strip()
+    return clean(unescape(_TAG.sub("", text))).strip()
 
 
 def _line(text: str) -> str:
@@ -230,7 +229,7 @@ def _listed(element: str, tag: str) -> tuple[str, ...]:
 
 def _reuters_plain(text: str) -> str:
     # &#3; and its like mark ends of transmission; unescape drops them.
-    return clean(html.unescape(text)).strip()
+    return clean(unescape(text)).strip()
 
 
 def _iso(date: str) -> str:

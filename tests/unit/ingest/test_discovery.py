@@ -260,3 +260,14 @@ def test_named_files_may_be_excluded(folder: Folder) -> None:
     files, discovery = _found(root / "a.txt", root / "draft.txt", exclude=("draft*",))
     assert files == ["a.txt"]
     assert discovery.left_out == {"exclude": 1}
+
+
+def test_indexes_of_any_library_are_passed_over(folder: Folder) -> None:
+    index = "old/other.index/default-0123456789ab"
+    names = ("manifest.json", "verified.json", "note.txt")
+    root = folder({f"{index}/{name}": "{}" for name in names} | {"a-0123456789ab/b.txt": "b"})
+    files, discovery = _found(root)
+    assert files == ["a-0123456789ab/b.txt"]
+    assert discovery.left_out == {"caches": 1}
+    assert len(_found(root, no_ignore=True)[0]) == 4
+    assert len(_found(root / index)[0]) == 3

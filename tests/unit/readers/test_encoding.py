@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpisearch.errors import ReaderError
+from lpisearch.model.documents import Document
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.encoding import (
     NUL_REMOVED,
@@ -19,6 +21,7 @@ from lpisearch.readers.encoding import (
     text_chunks,
     utf8_chunks,
 )
+from lpisearch.readers.registry import reader_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,3 +182,16 @@ def test_text_of_chunks_is_cut_nowhere() -> None:
     pieces = [data[i : i + 1] for i in range(len(data))]
     assert "".join(text_chunks(pieces, "utf-8")).removeprefix("\ufeff") == "ä\n今\n"
     assert "".join(text_chunks([data], "utf-8")) == "ä\n今\n"
+
+
+@pytest.mark.parametrize("suffix", ["sgm", "md", "html"])
+def test_a_character_reference_of_thousands_of_digits(tmp_path: Path, suffix: str) -> None:
+    text = f"boats &#{'9' * 5000}; and &#x{'9' * 5000}; ships &amp; &#65;"
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(f"<REUTERS><TEXT>{text}</TEXT></REUTERS>" if suffix == "sgm" else text)
+    source = SourceFile.at(path)
+    reader = reader_for(source, ReadOptions())
+    assert reader is not None
+    (document,) = (one for one in reader.read(source, ReadOptions()) if isinstance(one, Document))
+    assert document.text.startswith("boats")
+    assert document.text.endswith("ships & A")

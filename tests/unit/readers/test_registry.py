@@ -46,6 +46,32 @@ def test_suffix_tells_the_format(filename: str, name: str | None, tmp_path: Path
     assert _name(tmp_path / filename, b"some words\n") == name
 
 
+_JUDGEMENTS = (
+    b"q1\t0\tsea/a b.txt\t2\nq1\t0\tsea/c.txt\t0\n",
+    b"1 0 d1 1\n1 0 d2 -1\n",
+    b"1 Q0 d1 1 0.5 run\n1 Q0 d2 2 1e-3 run\n",
+    b"query-id\tcorpus-id\tscore\nq\td\t1\n",
+)
+
+
+@pytest.mark.parametrize("data", _JUDGEMENTS)
+@pytest.mark.parametrize("filename", ["qrels.tsv", "qrels.txt", "qrels", "qrels.tsv.gz"])
+def test_judgements_are_no_documents(filename: str, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / filename
+    stored = gzip.compress(data) if filename.endswith(".gz") else data
+    assert _name(path, stored) is None
+    assert _name(path, stored, "text") == "text"
+    more = data + b"and a note\n"
+    assert _name(path, gzip.compress(more) if filename.endswith(".gz") else more)
+
+
+@pytest.mark.parametrize(
+    "data", [b"a\t0\tb\t1\n", b"id\tname\tof\tgrade\n1\t0\tx\t2\n", b"1 2 3 4\n5 6 7 8\n"]
+)
+def test_other_tables_are_documents(data: bytes, tmp_path: Path) -> None:
+    assert _name(tmp_path / "table.tsv", data) == "tsv"
+
+
 _BYTES = {
     "smart": b".I 1\n.W\nx\n",
     "reuters": b'<REUTERS NEWID="1">',
