@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,15 +157,29 @@ def _originals(
     """Find documents in a file by their positions, or anywhere if a position is damaged."""
     positions = {abs(document.row.position) for document in damaged}
     anywhere = not all(document.is_named for document in damaged)
-    in_file = dict(_documents_of(path, name, None if anywhere else positions))
-    for document in damaged:
-        candidates = [abs(document.row.position)] if document.is_named else list(in_file)
-        writes = (_as_written(document, at, *in_file[at]) for at in candidates if at in in_file)
-        yield document, next(filter(None, writes), None)
+    missing = damaged
+    # Where labels come from folders, those that a record states are metadata.
+    for labels, split in product(("stated", "folder"), repeat=2):
+        options = ReadOptions(
+            format=name if name in READERS else "auto", labels=labels, split=split
+        )
+        in_file = dict(_documents_of(path, options, None if anywhere else positions))
+        still_missing = []
+        for document in missing:
+            candidates = [abs(document.row.position)] if document.is_named else list(in_file)
+            writes = (_as_written(document, at, *in_file[at]) for at in candidates if at in in_file)
+            if (write := next(filter(None, writes), None)) is None:
+                still_missing.append(document)
+            else:
+                yield document, write
+        missing = still_missing
+        if not missing:
+            return
+    yield from ((document, None) for document in missing)
 
 
 def _documents_of(
-    path: str, name: str, positions: set[int] | None
+    path: str, options: ReadOptions, positions: set[int] | None
 ) -> Iterator[tuple[int, tuple[Document, bool]]]:
     """Yield documents of a file by position, each with whether the format may hold many."""
     try:
@@ -174,7 +189,6 @@ def _documents_of(
     file = DiscoveredFile(
         path, str(Path(path).parent), facts.st_size, facts.st_mtime_ns, named=True
     )
-    options = ReadOptions(format=name if name in READERS else "auto")
     for extracted in extract([file], options):
         many = extracted.reader is not None and extracted.reader.many
         position = 0
@@ -224,8 +238,8 @@ def _labelled(
     yield replace(document, labels=damaged.labels, split=damaged.split), False
     with suppress(LpiSearchError):
         relative = relative_path(damaged.path, damaged.root)
-        for way in ("stated", "auto", "folder"):
-            rules = LabelRules(ReadOptions(labels=way, split=way))
+        for labels, split in product(("stated", "auto", "folder"), repeat=2):
+            rules = LabelRules(ReadOptions(labels=labels, split=split))
             yield rules.apply(document, ids, relative), True
 
 

@@ -60,7 +60,8 @@ FULL_TEXT = "full-text index"
 _OF_DOCUMENTS = (DOCUMENTS, LABELS, SECTIONS)
 _SHOWN = 3  # names that fit in a line
 _AT_ONCE = 500
-UNREAD: dict[str, Any] = {"size": UNFINISHED, "mtime_ns": UNFINISHED}  # so the file is read again
+UNREAD: dict[str, Any] = {"size": UNFINISHED, "mtime_ns": UNFINISHED, "ctime_ns": 0}
+"""The facts of a file that is to be read again."""
 
 
 class Origin(NamedTuple):

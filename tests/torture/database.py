@@ -162,7 +162,7 @@ def contents(library: Path) -> dict[str, Any]:
 
 # What a repair may change: when something was read, and that a file is to be read again.
 _TIMES = {"ingested_at", "read_at", "checksum"}
-_READ_AGAIN = {"size", "mtime_ns", "read_options", "format", "root"}
+_READ_AGAIN = {"size", "mtime_ns", "ctime_ns", "read_options", "format", "root"}
 
 
 def _facts(row: sqlite3.Row, table: str, names: dict[int, str]) -> str:

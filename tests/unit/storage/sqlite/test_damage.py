@@ -70,6 +70,22 @@ def test_a_damaged_document_is_read_again(
     assert library.exists()
 
 
+@pytest.mark.parametrize("labels", ["folder", "stated"])
+@pytest.mark.parametrize("split", ["folder", "stated"])
+def test_labels_that_are_gone_are_read_again(
+    folder: Callable[..., Path], ingest: Callable[..., Any], cli: Cli, sql: Sql, *,
+    labels: str, split: str,
+) -> None:  # fmt: skip
+    record = '{"id": "r", "text": "ships", "labels": ["x"], "split": "test"}\n'
+    root = folder({"sea/train/a.txt": "A letter.", "sea/train/r.jsonl": record})
+    assert ingest(root, labels=labels, split=split).added == 2
+    before = cli("docs", "export").stdout
+    sql("DELETE FROM labels")
+    assert cli("doctor").exit_code == 1
+    assert cli("doctor", "--repair").exit_code == 0
+    assert cli("docs", "export").stdout == before
+
+
 def test_a_damaged_document_is_not_shown_nor_exported(notes: Path, cli: Cli, sql: Sql) -> None:
     assert notes.exists()
     sql(_CELLS["text"])
