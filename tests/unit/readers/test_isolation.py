@@ -176,7 +176,7 @@ def test_memory_is_watched_where_the_system_does_not_limit_it(
             list(readers.submit(source, _misbehaving("HANG")))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems forbid less: SECURITY.md")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems forbid less")
 def test_a_worker_reaches_nothing_but_its_pipe(tmp_path: Path) -> None:
     version = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), 1)
     if version < 6:  # of Linux 6.12
