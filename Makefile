@@ -66,6 +66,7 @@ check: $(VENV)/.installed-dev   ## lint, types, import layers, layout, docs in s
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_house.py
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/site.py --check
 	$(BIN)/python docs/coverage.py --check
 
 format: $(VENV)/.installed-dev   ## bring the code into the one format
@@ -74,6 +75,9 @@ format: $(VENV)/.installed-dev   ## bring the code into the one format
 
 docs: $(VENV)/.installed-dev   ## write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py
+
+site: $(VENV)/.installed-dev   ## build the documentation as a site, in build/site
+	$(BIN)/python docs/site.py
 
 bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with peers
 	$(BIN)/python benchmarks/ingest.py

@@ -1,0 +1,135 @@
+"""Build the documentation as a site (`make site`), or check that it can be built (`--check`).
+
+The pages are those of docs/, with README, CONTRIBUTING, CHANGELOG and SECURITY. `docs/site.toml`
+has the order. They are copied to build/pages, where their links to each other are made to fit and
+links to other files of the project become text; Zensical, in an environment of its own, writes
+build/site. Nothing of the site comes from elsewhere on the net.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DOCS, BUILD = ROOT / "docs", ROOT / "build"
+PAGES, SITE = BUILD / "pages", BUILD / "site"
+# Pages of the top folder, under their names on the site.
+TOP = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
+ASSETS = {".png", ".svg", ".webp", ".json"}
+LINK = re.compile(
+    r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)"
+)
+ELSEWHERE = re.compile(r"""<(?:link|script|img|iframe)\b[^>]*?(?:href|src)="?(https?:)?//[^">]+""")
+
+
+def main() -> None:
+    """Build the site; without --check, say where it is."""
+    staged = stage()
+    write_index(staged)
+    config = BUILD / "zensical.toml"
+    shutil.copyfile(DOCS / "site.toml", config)
+    missing = staged.keys() - set(in_navigation(config))
+    if missing:
+        sys.exit(f"Pages that docs/site.toml does not list: {', '.join(sorted(missing))}")
+    zensical = Path(sys.executable).with_name("zensical")
+    command = [str(zensical), "build", "--clean", "--strict", "--config-file", str(config)]
+    done = subprocess.run(command, cwd=BUILD, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    outside = [
+        f"{page.relative_to(SITE)}: {found[0]}"
+        for page in sorted(SITE.rglob("*.html"))
+        for found in ELSEWHERE.finditer(page.read_text(encoding="utf-8"))
+        if 'rel="canonical"' not in found[0]
+    ]
+    if outside:
+        sys.exit("The site loads what lies elsewhere:\n" + "\n".join(outside))
+    shutil.copyfile(PAGES / "llms.txt", SITE / "llms.txt")
+    if sys.argv[1:] != ["--check"]:
+        print(f"{len(staged)} pages in {SITE}")
+
+
+def stage() -> dict[str, str]:
+    """Copy pages and pictures to build/pages; return the pages' texts by name."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    sources = {ROOT / name: target for name, target in TOP.items()}
+    sources |= {page: str(page.relative_to(DOCS)) for page in sorted(DOCS.rglob("*.md"))}
+    for page in sorted(DOCS.rglob("*")):
+        if page.suffix in ASSETS:
+            asset = PAGES / page.relative_to(DOCS)
+            asset.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(page, asset)
+    texts = {}
+    for source, target in sources.items():
+        texts[target] = with_links(source, target, sources)
+        (PAGES / target).parent.mkdir(parents=True, exist_ok=True)
+        (PAGES / target).write_text(texts[target], encoding="utf-8")
+    return texts
+
+
+def with_links(source: Path, target: str, sources: dict[Path, str]) -> str:
+    """Return a page whose links lead to pages and pictures of the site, or are plain text."""
+
+    def link(found: re.Match[str]) -> str:
+        mark, words, path, part = found.groups()
+        aim = Path(os.path.normpath(source.parent / path))
+        if aim.is_dir() and aim / "README.md" in sources:
+            aim /= "README.md"
+        if aim in sources:
+            there = sources[aim]
+        elif aim.suffix in ASSETS and aim.is_relative_to(DOCS):
+            there = str(aim.relative_to(DOCS))
+        else:
+            return f"{words} (`{aim.relative_to(ROOT)}`)" if aim.exists() else words
+        near = os.path.relpath(there, Path(target).parent)
+        return f"{mark}[{words}]({near}{part or ''})"
+
+    return LINK.sub(link, source.read_text(encoding="utf-8"))
+
+
+def in_navigation(config: Path) -> list[str]:
+    """Return the pages that the configuration lists."""
+    settings = tomllib.loads(config.read_text(encoding="utf-8"))
+
+    def pages(entries: object) -> list[str]:
+        if isinstance(entries, str):
+            return [entries]
+        below = entries.values() if isinstance(entries, dict) else entries
+        return [page for entry in below for page in pages(entry)]  # type: ignore[attr-defined]
+
+    return pages(settings["project"]["nav"])
+
+
+def write_index(texts: dict[str, str]) -> None:
+    """Write llms.txt: the pages, each with the first sentence of its text."""
+    lines = ["# lpisearch", "", "> " + first_sentence(texts["index.md"]), ""]
+    for name in in_navigation(DOCS / "site.toml"):
+        title = re.search(r"^# (.+)$", texts[name], re.MULTILINE)
+        lines.append(f"- [{title[1] if title else name}]({name}): {first_sentence(texts[name])}")
+    (PAGES / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of the text of a page, without marks."""
+    body = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    for paragraph in re.split(r"\n\s*\n", body):
+        if paragraph.strip() and paragraph.lstrip()[0] not in "#|!<`>-[":
+            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", " ".join(paragraph.split()))
+            found = re.match(r".{30,}?[.:](?=\s|$)", plain)
+            return found[0].rstrip(":") if found else plain
+    return ""
+
+
+if __name__ == "__main__":
+    main()
