@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from lpisearch import errors
 from lpisearch.messages import Call, Message, Option
@@ -114,8 +114,10 @@ def refusal(
     """Return a problem for the API, and plain text for a page."""
     if path.startswith(API):
         return problem(status, detail, headers=headers)
+    from lpisearch.web.pages.templates import refusal_page  # which imports this module
+
     title = _TITLES.get(status, "Request failed")
-    return PlainTextResponse(f"{title}: {detail}\n", status, dict(headers or {}))
+    return HTMLResponse(refusal_page(title, detail), status, dict(headers or {}))
 
 
 _LOG = logging.getLogger("lpisearch.web")

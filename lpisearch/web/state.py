@@ -18,6 +18,7 @@ from lpisearch.web.jobs import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from starlette.requests import HTTPConnection, Request
 
@@ -106,6 +107,8 @@ class WebState:
     library: Library  # open, and used by several threads
     settings: ServeSettings
     answers: ResponseCache = field(default_factory=ResponseCache)
+    # Folders that a person at this machine has allowed since the start.
+    allowed: list[Path] = field(default_factory=list)
     # Of this process only; it signs cookies and tokens of forms.
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     # Digests of the cookies of browsers that have logged in, and when each session ends.
@@ -120,6 +123,16 @@ class WebState:
     def read_only(self) -> bool:
         """Whether changes are refused."""
         return self.settings.read_only
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders whose files may be added."""
+        return (*self.settings.roots, *self.allowed)
+
+    @property
+    def can_allow_home(self) -> bool:
+        """Whether the page may ask for the home folder: on the machine of its reader."""
+        return not self.roots and self.settings.is_local and not self.read_only
 
     @cached_property
     def jobs(self) -> Jobs:

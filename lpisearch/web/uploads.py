@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _NOT_THROUGH_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_LONGEST_NAME, _DEEPEST = 200, 10
+LONGEST_NAME, _DEEPEST = 200, 10
 _CHUNK = 1 << 18
 _FORBIDDEN = "That path is outside the allowed folders."
 
@@ -102,16 +102,27 @@ def save_upload(state: WebState, name: str, sent: IO[bytes]) -> Path:
 def _is_plain(part: str) -> bool:
     return (
         part not in {"", ".", ".."}
-        and len(part.encode("utf-8", "replace")) <= _LONGEST_NAME
+        and len(part.encode("utf-8", "replace")) <= LONGEST_NAME
         and part.isprintable()
         and not part.startswith((".", "~"))
         and part == part.encode("utf-8", "replace").decode()
     )
 
 
+def subfolders(state: WebState, named: str) -> tuple[Path, list[Path], int]:
+    """Return an allowed folder, its folders that are not hidden, and the number of its files."""
+    folder = allowed_path(state, named)
+    try:
+        inside = sorted(folder.iterdir(), key=lambda path: path.name.casefold())
+    except OSError:
+        raise Refusal(403, "The folder cannot be read.") from None
+    plain = [path for path in inside if not path.name.startswith(".") and not path.is_symlink()]
+    return folder, [path for path in plain if path.is_dir()], sum(map(Path.is_file, plain))
+
+
 def _roots(state: WebState) -> list[Path]:
     """Return the real paths of the allowed folders."""
-    folders = (*state.settings.roots, uploads_folder(state))
+    folders = (*state.roots, uploads_folder(state))
     return [Path(os.path.realpath(folder)) for folder in folders]
 
 
@@ -119,7 +130,7 @@ def _roots(state: WebState) -> list[Path]:
 def named_file(sent: Path | None, name: str) -> Iterator[Path]:
     """Provide a sent file under its name, which tells readers its format."""
     plain = PurePosixPath(name.replace("\\", "/")).name
-    is_name = plain not in {"", ".."} and len(plain.encode()) <= _LONGEST_NAME
+    is_name = plain not in {"", ".."} and len(plain.encode()) <= LONGEST_NAME
     if sent is None or not is_name or not plain.isprintable():
         raise Refusal(422, "name is not the name of a file.")
     with tempfile.TemporaryDirectory(prefix="lpisearch-file-") as folder:

@@ -81,8 +81,7 @@ def browser() -> Iterator[Browser]:
 
 
 def _is_trouble(said: ConsoleMessage) -> bool:
-    """Tell errors; that a question was overtaken by the next is none, though htmx calls it one."""
-    return said.type == "error" and not said.text.startswith("htmx:")
+    return said.type == "error" and "404 (Not Found)" not in said.text
 
 
 @pytest.fixture

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.messages import Call
 from lpisearch.model.codec import ingest_record
 from lpisearch.options import (
     MEBIBYTE,
@@ -25,6 +27,7 @@ from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
+    from lpisearch.library import Library
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
     from lpisearch.web.jobs import Job, Work
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 _MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0
 _MOST_DIMENSIONS = 200
+_DUE = ("behind", "rebuild due", "not built here")
 _IN_DATABASE = "db"  # in place of a folder
 _FIELD = re.compile(r"[\w -]{0,100}")
 _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
@@ -55,6 +59,7 @@ class IngestRequest:
 
     paths: tuple[str, ...] = ()
     uploads: bool = False
+    index: bool = False  # build the index next, if it is missing or out of date
     options: IngestOptions = field(default_factory=IngestOptions)
 
 
@@ -116,10 +121,28 @@ def ingest(request: ApiRequest) -> Reply:
             job.report(documents=seen.documents, done=seen.done, total=seen.total)
 
         report = library.ingest(*paths, options=options, on_progress=on_progress)
+        for due in _due(library) if body.index else ():
+            index(replace(request, body=IndexRequest(due)))
         return ingest_record(report, library.path)
 
     facts = {"paths": [str(path) for path in paths]}
     return _started(request, "ingest", facts, work, writes=True)
+
+
+def _due(library: Library) -> list[IndexOptions]:
+    """Return how to build the indexes that are missing or out of date."""
+    facts = library.status()
+    if not facts["indexes"]:
+        return [IndexOptions()] if facts["documents"] > 1 else []
+    parts = (
+        part
+        for one in facts["indexes"]
+        if one["state"] in _DUE
+        for part in one["rebuild_command"].parts
+        if isinstance(part, Call)
+    )
+    given = [{option.name: option.value for option in part.options} for part in parts]
+    return [IndexOptions(**own) for own in given if "pairs" not in own]
 
 
 def _checked(options: IngestOptions) -> IngestOptions:
@@ -150,12 +173,17 @@ def index(request: ApiRequest) -> Reply:
         folder = allowed_path(request.state, options.index_store)
         options = replace(options, index_store=str(folder))
 
+    from lpisearch.web.pages.templates import begin_map  # which imports this package
+
     def work(job: Job) -> Any:
         def on_step(done: int, total: int) -> None:
             job.report(stage=job.progress.get("stage", ""), done=done, total=total)
 
         stages = partial(_report_stage, job)
-        return request.library.index(options=options, on_stage=stages, on_step=on_step)
+        report = request.library.index(options=options, on_stage=stages, on_step=on_step)
+        with suppress(Refusal):  # too many jobs wait
+            begin_map(request.state)
+        return report
 
     facts = {"name": options.name, "method": options.method}
     return _started(request, "index", facts, work, writes=True)

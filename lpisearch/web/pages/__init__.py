@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute, Route
 
-from lpisearch.web.pages import management, overview
+from lpisearch.web.pages import exchange, management, overview
 from lpisearch.web.pages.document import change_labels, document, original
 from lpisearch.web.pages.management import evaluate, evaluation_page, login, logout
 from lpisearch.web.pages.results import facet, search, why
@@ -13,6 +13,10 @@ from lpisearch.web.pages.templates import in_turn
 _POST = ["POST"]
 ROUTES: list[BaseRoute] = [
     Route("/", in_turn(search), name="search"),
+    Route("/feed", in_turn(exchange.feed)),
+    Route("/export", in_turn(exchange.export)),
+    Route("/saved", exchange.save, methods=_POST),
+    Route("/label", exchange.label_many, methods=_POST),
     Route("/facet", in_turn(facet)),
     Route("/why", in_turn(why)),
     Route("/document", in_turn(document)),
@@ -32,6 +36,8 @@ ROUTES: list[BaseRoute] = [
     Route("/evaluation", evaluation_page),
     Route("/evaluation", evaluate, methods=_POST),
     Route("/library", management.library_page),
+    Route("/library/allow", management.allow_home, methods=_POST),
+    Route("/advanced", management.advanced_page),
     Route("/library/health", management.health),
     Route("/library/jobs", management.jobs_part),
     Route("/library/ingest", management.ingest, methods=_POST),

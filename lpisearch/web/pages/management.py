@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -38,7 +39,7 @@ from lpisearch.web.security import (
     is_token,
 )
 from lpisearch.web.state import WebState, state_of
-from lpisearch.web.uploads import save_upload
+from lpisearch.web.uploads import LONGEST_NAME, save_upload, subfolders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,14 +47,17 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-_SHOWN_JOBS = 12
+_SHOWN_JOBS, _MOST_SKIPPED = 12, 200
 _HERE = "/library"
+_INVALID = 422
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _VERBS = {
     "ingest": "Add documents",
     "index": "Build the index",
     "evaluate": "Evaluate",
     "predict": "Predict labels",
+    "map": "Draw the map",
+    "topics": "Find topics",
 }
 
 
@@ -65,6 +69,7 @@ class ShownJob:
     name: str
     text: str  # its progress or its outcome
     share: float | None  # that is done, from 0 to 1, if known
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # files, and why
 
 
 def library_page(request: Request) -> Response:
@@ -81,9 +86,38 @@ def library_page(request: Request) -> Response:
         held=status,
         writer=writer,
         jobs=shown_jobs(shared),
-        roots=shared.settings.roots,
-        methods=_METHODS,
+        **chooser(request),
     )
+
+
+def chooser(request: Request) -> dict[str, Any]:
+    """Return what the form that chooses a folder shows."""
+    shared, named = state_of(request), request.query_params.get("folder", "")
+    roots = list(map(str, shared.roots))
+    chosen: dict[str, Any] = {"roots": roots, "home": "", "folder": "", "folders": [], "files": 0}
+    if shared.can_allow_home:
+        return chosen | {"home": str(Path.home())}
+    if roots and not shared.read_only:
+        folder, inside, files = subfolders(shared, named or roots[0])
+        above = str(folder.parent) if str(folder) not in roots else ""
+        chosen |= {"folder": str(folder), "folders": inside, "files": files, "above": above}
+    return chosen
+
+
+async def allow_home(request: Request) -> Response:
+    """Allow the home folder of the person at this machine, who was asked for it."""
+    refuse_read_only(request)
+    shared = state_of(request)
+    async with request.form() as form:
+        if not shared.can_allow_home or form.get("allow") != "home":
+            raise Refusal(403, "The home folder can only be allowed on the server’s own machine.")
+    shared.allowed.append(Path.home())
+    return back_to(f"{_HERE}#folder")
+
+
+def advanced_page(request: Request) -> Response:
+    """Show what few need: methods, evaluation, classification, health."""
+    return render(request, "advanced.html", methods=_METHODS)
 
 
 def health(request: Request) -> Response:
@@ -100,7 +134,7 @@ def jobs_part(request: Request) -> Response:
 def shown_jobs(shared: WebState) -> list[ShownJob]:
     """Return the newest jobs, newest first."""
     return [
-        ShownJob(job, _VERBS.get(job.kind, job.kind), *_progress(job))
+        ShownJob(job, _VERBS.get(job.kind, job.kind), *_progress(job), _skipped(job))
         for job in shared.jobs.all()[:_SHOWN_JOBS]
     ]
 
@@ -117,6 +151,20 @@ def _progress(job: Job) -> tuple[str, float | None]:
     if progress.get("documents"):
         text = f"{progress['documents']:,} documents"
     return text, done / total if total else None
+
+
+def _skipped(job: Job) -> list[tuple[str, str]]:
+    """Return the files that an ingest did not add, and why."""
+    skipped = [(str(name), str(why)) for name, why in job.asked.get("skipped", ())]
+    if job.kind == "ingest" and isinstance(job.result, dict):
+        skipped += [
+            (str(one["path"]), str(one["reason"])) for one in job.result.get("failures", ())
+        ]
+        skipped += [
+            (f"*{kind}: {count:,}", "unsupported format")
+            for kind, count in (job.result.get("skipped") or {}).items()
+        ]
+    return skipped[:_MOST_SKIPPED]
 
 
 def _outcome(kind: str, result: Any) -> str:
@@ -147,20 +195,32 @@ async def upload(request: Request) -> Response:
         named = [one for one in sent if one.filename]
         if not named:
             raise Refusal(422, "No file was chosen.")
-        await run_in_threadpool(_save, shared, named)
-    await run_in_threadpool(_begin_ingest, request, labels, (), uploads=True)
+        skipped = await run_in_threadpool(_save, shared, named)
+    if len(skipped) == len(named):
+        raise Refusal(422, f"No file was added: {skipped[0][0]}: {skipped[0][1]}")
+    job = await run_in_threadpool(_begin_ingest, request, labels, (), uploads=True)
+    shared.jobs.get(job).asked["skipped"] = skipped
     return back_to(f"{_HERE}#jobs")
 
 
-def _save(shared: WebState, sent: list[UploadFile]) -> None:
+def _save(shared: WebState, sent: list[UploadFile]) -> list[tuple[str, str]]:
+    """Save the files that can be; return the others, and why they cannot."""
+    skipped = []
     for one in sent:
-        save_upload(shared, one.filename or "", one.file)
+        try:
+            save_upload(shared, one.filename or "", one.file)
+        except Refusal as error:
+            name = one.filename or ""
+            long = len(name.encode()) > LONGEST_NAME
+            why = "The name is too long." if error.status == _INVALID and long else error.detail
+            skipped.append((name[:LONGEST_NAME], why))
+    return skipped
 
 
-def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> None:
+def _begin_ingest(request: Request, labels: str, paths: tuple[str, ...], *, uploads: bool) -> str:
     read = ReadOptions(labels="folder" if labels == "folder" else ReadOptions().labels)
-    body = IngestRequest(paths, uploads, IngestOptions(read=read))
-    begin(request, begin_ingest, body)
+    body = IngestRequest(paths, uploads, index=True, options=IngestOptions(read=read))
+    return begin(request, begin_ingest, body)
 
 
 async def index(request: Request) -> Response:

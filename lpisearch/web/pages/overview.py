@@ -11,13 +11,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from lpisearch.errors import LpiSearchError
-from lpisearch.messages import printable
+from lpisearch.messages import counted, printable
 from lpisearch.options import SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import (
     PROJECTIONS,
     colours,
+    computed,
     drawn,
+    map_key,
     read_number,
     render,
     render_message,
@@ -44,7 +46,11 @@ _LONGEST_NAME = 120
 def topics_page(request: Request) -> Response:
     """Show the topics with their words and typical documents."""
     number = read_number(request.query_params.get("n", ""), _MOST_TOPICS)
-    report = topics(state_of(request), number)
+    shared = state_of(request)
+    if not computed(shared, "topics", ("topics", number), lambda: topics(shared, number)):
+        text = f"Finding topics among {counted(len(shared.library), 'document')} …"
+        return render(request, "waiting.html", title="Topics", text=text, status=202)
+    report = topics(shared, number)
     largest = max((topic.size for topic in report.topics), default=1)
     return render(request, "topics.html", report=report, number=number, largest=largest)
 
@@ -146,6 +152,10 @@ def map_page(request: Request) -> Response:
 def map_data(request: Request) -> Response:
     """Return topics, labels and the rule of the projection."""
     try:
+        shared, chosen_map = state_of(request), _map_of(request)
+        if not computed(shared, "map", map_key(*chosen_map), lambda: drawn(shared, *chosen_map)):
+            text = f"Drawing a map of {counted(len(shared.library), 'document')} …"
+            return JSONResponse({"waits": text}, status_code=202, headers=_UNCACHED)
         drawing = _drawn(request)
     except LpiSearchError as error:
         return JSONResponse({"trouble": render_message(error.message)}, status_code=409)
@@ -218,7 +228,10 @@ def map_lit(request: Request) -> Response:
 def map_document(request: Request) -> Response:
     """Show a thumbnail of the map with one document on it, as part of a page."""
     name = request.query_params.get("id", "")
-    drawing = drawn(state_of(request))
+    shared = state_of(request)
+    if not computed(shared, "map", map_key(), lambda: drawn(shared)):
+        return render(request, "map_place.html", name=name, points=(), here=None, topic=None)
+    drawing = drawn(shared)
     number = drawing.number_of.get(name)
     step = max(len(drawing.map.ids) // _THUMBNAIL, 1)
     return render(
@@ -236,10 +249,13 @@ def _dot(drawing: Drawn, number: int) -> tuple[float, float]:
     return round(100 + 96 * x, 1), round(100 - 96 * y, 1)
 
 
-def _drawn(request: Request) -> Drawn:
+def _map_of(request: Request) -> tuple[str, int | None]:
     params = request.query_params
-    number = read_number(params.get("topics", ""), _MOST_TOPICS)
-    return drawn(state_of(request), _projection(params), number)
+    return _projection(params), read_number(params.get("topics", ""), _MOST_TOPICS)
+
+
+def _drawn(request: Request) -> Drawn:
+    return drawn(state_of(request), *_map_of(request))
 
 
 def _projection(params: Mapping[str, str]) -> str:

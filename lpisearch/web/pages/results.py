@@ -10,15 +10,16 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from lpisearch.errors import LpiSearchError
+from lpisearch.messages import counted
 from lpisearch.model.answers import Answer, Explanation, Facets, Hit, Leg, Mark, Passage, Suggestion
 from lpisearch.model.documents import Entry, Filter
 from lpisearch.options import RANKING_MODES, RELEVANCE, SORTS, SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import Piece, drawn_already, is_part, render
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
@@ -82,7 +83,57 @@ def search(request: Request) -> Response:
         bars=templates.histogram(dates),
         pages=list(templates.pages(choices.page, shown.last_page)),
         liked=[(name, _title(library, name)) for name in (*choices.like, *choices.unlike)],
+        home=home(state_of(request)) if choices == Choices() and not is_typed else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What the page shows before anything is searched for."""
+
+    sentence: str
+    questions: Sequence[str]
+    beginnings: Mapping[str, str]  # of the newest documents, by id
+    saved: Mapping[str, str]
+
+
+def home(shared: WebState) -> Home | None:
+    """Return what the home page shows; None for an empty library."""
+    from lpisearch.web.pages.exchange import saved_searches
+
+    library = shared.library
+
+    def make() -> tuple[str, list[str], dict[str, str]]:
+        entries, total = library.listing(limit=HITS, sort="date")
+        facets, status = library.facets(), library.status()
+        years = [one.value[:4] for one in facets.dates if one.count]
+        span = "" if not years else f", {years[0]} to {years[-1]}" if len(set(years)) > 1 else ""
+        languages = [one.name for one in facets.languages[:3]]
+        in_languages = f", in {' and '.join(languages[:2])}" if len(languages) > 1 else ""
+        states = {one["state"] for one in status["indexes"]}
+        index = "No index yet: search is by words only." if not states else ""
+        index = "The index is up to date." if states == {"ready"} else index
+        titles = [one.title for one in library.listing(limit=60, sort="title")[0]]
+        plain = [one for one in dict.fromkeys(titles) if _QUESTION.fullmatch(one)]
+        questions = plain[:: max(len(plain) // 3, 1)][:3]
+        sentence = f"{counted(total, 'document')}{span}{in_languages}. {index}".strip()
+        texts = {one.id: library.document(one.id).text[:_BEGINNING] for one in entries}
+        beginnings = {one.id: _first_line(one.title, texts[one.id]) for one in entries}
+        return sentence, questions, beginnings if total else {}
+
+    try:
+        made = templates.cache_of(shared).get("home", library.state(), make)
+    except LpiSearchError:
+        return None
+    return Home(*made, saved_searches(shared)) if made[2] else None
+
+
+def _first_line(title: str, text: str) -> str:
+    """Return the beginning of a text, without its title, up to the end of a word."""
+    whole = " ".join(text.split()).removeprefix(" ".join(title.split())).strip(" #=-")
+    if len(whole) <= _FIRST_LINE:
+        return whole
+    return f"{whole[:_FIRST_LINE].rsplit(' ', 1)[0]} …"
 
 
 def facet(request: Request) -> Response:
@@ -148,7 +199,7 @@ def _shown_hit(hit: Hit, marks: Sequence[Mark]) -> ShownHit:
 
 
 def _listing(library: Library, choices: Choices) -> Shown:
-    sort = "added" if choices.sort == RELEVANCE else choices.sort
+    sort = "date" if choices.sort == RELEVANCE else choices.sort
     offset = (choices.page - 1) * HITS
     entries, total = library.listing(choices.where, limit=HITS, offset=offset, sort=sort)
     hits = [ShownHit(at, entry, []) for at, entry in enumerate(entries, offset + 1)]
@@ -162,6 +213,8 @@ def _title(library: Library, name: str) -> str:
         return name
 
 
+_QUESTION = re.compile(r"[^\W\d_]+(?:[ ’'-]+[^\W\d_]+){2,7}")
+_BEGINNING, _FIRST_LINE = 2000, 220
 _LAST_WORD = re.compile(r"(?<![^\s(-])[^\W_]{2,}\Z")
 # The facets of the page: their titles, and their fields in `Facets`.
 FACETS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
     from starlette.requests import Request
+
+    from lpisearch.web.jobs import Job
 
     T = TypeVar("T")
 
@@ -67,6 +70,11 @@ def environment(filters: Mapping[str, Callable[..., str]] | None = None) -> Envi
         **(filters or {}),
     }
     return made
+
+
+def refusal_page(title: str, detail: str) -> str:
+    """Return a page that says why a request was refused, without anything of the library."""
+    return _templates().get_template("refusal.html").render(title=title, detail=detail)
 
 
 def _shown(value: Any) -> Any:
@@ -305,7 +313,7 @@ class Drawn:
 def drawn(shared: WebState, projection: str = PROJECTIONS[0], number: int | None = None) -> Drawn:
     """Return the map; the first request waits until it is computed."""
     library = shared.library
-    key, cache = ("map", projection, number), cache_of(shared)
+    key, cache = map_key(projection, number), cache_of(shared)
 
     def draw() -> Drawn:
         last: Drawn | None = cache.last(key)
@@ -315,10 +323,49 @@ def drawn(shared: WebState, projection: str = PROJECTIONS[0], number: int | None
     return cache.get(key, library.state(), draw)
 
 
+_PATIENCE_SECONDS, _LOOK_SECONDS = 1.5, 0.02
+
+
+def computed(shared: WebState, kind: str, key: Hashable, compute: Callable[[], object]) -> bool:
+    """Compute what is slow as a job, so that pages can say so; tell whether it is there.
+
+    What takes a moment is waited for. An error is raised by the next call that needs the result.
+    """
+    cache, state = cache_of(shared), shared.library.state()
+    if cache.peek(key, state) is not None:
+        return True
+    job = _job(shared, kind, key, compute)
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while job.is_under_way and time.monotonic() < end:
+        time.sleep(_LOOK_SECONDS)
+    return not job.is_under_way
+
+
+def _job(shared: WebState, kind: str, key: Hashable, compute: Callable[[], object]) -> Job:
+    """Return the job under way that computes something, or a new one."""
+    name = str(key)
+
+    def work(_job: Job) -> None:
+        compute()
+
+    same = (one for one in shared.jobs.all() if one.kind == kind and one.asked["key"] == name)
+    job = next((one for one in same if one.is_under_way), None)
+    return job or shared.jobs.start(kind, {"key": name}, work, writes=False)
+
+
+def begin_map(shared: WebState) -> None:
+    """Begin to draw the default map."""
+    _job(shared, "map", map_key(), lambda: drawn(shared))
+
+
+def map_key(projection: str = PROJECTIONS[0], number: int | None = None) -> Hashable:
+    """Return the key of a map in the cache."""
+    return "map", projection, number
+
+
 def drawn_already(shared: WebState) -> Drawn | None:
     """Return the default map, if it has been computed."""
-    key = ("map", PROJECTIONS[0], None)
-    return cast("Drawn | None", cache_of(shared).peek(key, shared.library.state()))
+    return cast("Drawn | None", cache_of(shared).peek(map_key(), shared.library.state()))
 
 
 def topics(shared: WebState, number: int | None = None) -> TopicReport:

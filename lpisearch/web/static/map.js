@@ -157,7 +157,8 @@
   };
 
   const paint = () => {
-    if (!state.points || !width) return;
+    if (!width) return;
+    if (!state.points) { pen.fillStyle = colours.paper; pen.fillRect(0, 0, canvas.width, canvas.height); return; }
     paintPoints();
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     paintNames();
@@ -255,6 +256,24 @@
     }, known.has(at) ? 0 : 40);
   };
 
+  // All documents of a list get a label, not only those that are shown.
+  const labels = (numbers) => {
+    const made = one("labelling")?.content.cloneNode(true);
+    if (!made) return [];
+    made.querySelector("form").addEventListener("submit", async (event) => {
+      const own = event.target;
+      if (own.elements.documents.value) return;
+      event.preventDefault();
+      const ids = [];
+      for (let at = 0; at < numbers.length; at += 300) {
+        for (const each of await documents(numbers.slice(at, at + 300))) ids.push(each.id);
+      }
+      own.elements.documents.value = JSON.stringify(ids);
+      own.requestSubmit();
+    });
+    return [made];
+  };
+
   // A list of documents beside the map.
   const list = async (numbers, title) => {
     const place = one("picked");
@@ -280,8 +299,9 @@
     }
     const more = document.createElement("p");
     more.className = "soft small";
-    more.textContent = numbers.length > 200 ? `and ${(numbers.length - 200).toLocaleString("en")} more` : "";
-    place.replaceChildren(heading, clear, items, more);
+    const rest = numbers.length - items.children.length;
+    more.textContent = rest > 0 ? `The first ${items.children.length} are listed; ${rest.toLocaleString("en")} more are selected.` : "";
+    place.replaceChildren(heading, clear, ...labels(numbers), items, more);
     place.parentElement.scrollTop = 0;
   };
 
@@ -430,8 +450,13 @@
 
   const begin = async () => {
     const chosen = canvas.dataset.id ? `&${new URLSearchParams({ id: canvas.dataset.id })}` : "";
-    const said = await fetch(`/map/data?${asked}${chosen}`);
-    const data = await said.json();
+    let said = await fetch(`/map/data?${asked}${chosen}`), data = await said.json();
+    while (data.waits) {
+      one("waiting").textContent = data.waits;
+      await new Promise((done) => setTimeout(done, 700));
+      said = await fetch(`/map/data?${asked}${chosen}`);
+      data = await said.json();
+    }
     if (!said.ok) { one("waiting").textContent = data.trouble || "The map could not be drawn."; return; }
     const bytes = await (await fetch(`/map/points?${asked}`)).arrayBuffer();
     state.points = new window.LpisearchPoints(bytes);

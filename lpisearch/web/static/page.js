@@ -105,6 +105,18 @@
       else history.pushState(null, "", wanted);
       begins = false;
     }
+    one("#home")?.remove();
+    const after = one("#after");
+    if (after) {
+      after.hidden = wanted === "/" || !one(".hit", fresh);
+      all("[name=search]", after).forEach((each) => { each.value = wanted; });
+      for (const link of all("[data-search]", after)) {
+        const own = new URL(link.href), as = own.searchParams.get("as");
+        own.search = wanted.slice(1);
+        if (as) own.searchParams.set("as", as);
+        link.href = own;
+      }
+    }
     if (fresh.dataset.title) document.title = fresh.dataset.title;
     tell(one(".summary [role=status]", fresh)?.textContent.trim() ?? "");
     settle();

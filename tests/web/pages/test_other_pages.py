@@ -1,9 +1,11 @@
 """Map, topics, labels, classification, evaluation, jobs: each page says what it should."""
 
+import json
 import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from tests.web.pages.conftest import token_of
         ("/classify", "Classify"),
         ("/evaluation", "Evaluation"),
         ("/library", "library.db"),
+        ("/advanced", "Advanced"),
         ("/library/health", "Health"),
     ],
 )
@@ -95,7 +98,9 @@ def test_files_are_brought_in_and_indexed(
     _wait(client)
     assert client.post("/library/index", data=sent | {"method": "lsi"}).status_code == 200
     shown = _wait(client)
-    assert shown.count('<span class="ok">done</span>') == 3
+    # Two ingests, the index that the second one made due, the requested one, and a map for each.
+    assert shown.count('<span class="ok">done</span>') == 6
+    assert shown.count("Draw the map") == 2
     assert "<td>lsi</td>" in client.get("/library").text
     assert "tide.txt" in client.get("/", params={"q": "tide turns"}).text
 
@@ -126,3 +131,105 @@ def _wait(client: TestClient) -> str:
             return shown
         time.sleep(0.05)
     pytest.fail("the job does not end")
+
+
+def test_a_drop_names_the_files_that_it_skips(own_page: Callable[..., TestClient]) -> None:
+    client = own_page()
+    sent = {"csrf_token": token_of(client)}
+    files = [("files", ("tide.txt", b"The tide turns")), ("files", ("x" * 250 + ".txt", b"Mast"))]
+    files.append(("files", ("picture.xyz", b"\x00\x01")))
+    assert client.post("/upload/files", data=sent, files=files).status_code == 200
+    shown = _wait(client)
+    assert "1 added" in shown
+    assert "The name is too long." in shown
+    assert "unsupported format" in shown
+    assert client.post("/upload/files", data=sent, files=files[1:2]).status_code == 422
+
+
+def test_a_folder_is_chosen_by_its_name(
+    own_page: Callable[..., TestClient], folder_of_files: Path
+) -> None:
+    (folder_of_files / "deep").mkdir(exist_ok=True)
+    client = own_page()
+    shown = client.get("/library", params={"folder": str(folder_of_files)}).text
+    assert ">deep</bdi>" in shown
+    assert "one folder up" not in shown
+    deep = client.get("/library", params={"folder": str(folder_of_files / "deep")}).text
+    assert "one folder up" in deep
+    assert client.get("/library", params={"folder": "/etc"}).status_code == 403
+
+
+def test_the_home_folder_is_allowed_after_a_question(
+    own_page: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    client = own_page(roots=())
+    assert "May this page read the files in" in client.get("/library").text
+    token = token_of(client)
+    sent = {"csrf_token": token, "allow": "home"}
+    assert client.post("/library/allow", data=sent).status_code == 200
+    assert f'value="{tmp_path}"' in client.get("/library").text
+    assert client.post("/library/allow", data=sent).status_code == 403
+    away = own_page(roots=(), host="0.0.0.0", token="x" * 16)  # noqa: S104
+    headers = {"Authorization": f"Bearer {'x' * 16}"}
+    assert away.post("/library/allow", data=sent, headers=headers).status_code == 403
+
+
+def test_unknown_addresses_are_pages(page: TestClient) -> None:
+    shown = page.get("/nowhere")
+    assert shown.status_code == 404
+    assert "<h1>Not found</h1>" in shown.text
+    assert 'href="/"' in shown.text
+
+
+def test_the_home_page(page: TestClient) -> None:
+    shown = page.get("/").text
+    assert "47 documents" in shown
+    assert "<h2>Try</h2>" in shown
+    assert 'class="home"' not in page.get("/", params={"q": "ship"}).text
+
+
+def test_searches_are_saved(own_page: Callable[..., TestClient]) -> None:
+    client = own_page()
+    token = token_of(client, "/library")
+    sent = {"csrf_token": token, "search": "/?q=ship&label=sea", "name": "Ships"}
+    assert client.post("/saved", data=sent).status_code == 200
+    shown = client.get("/").text
+    assert '<a href="/?q=ship&amp;label=sea"><bdi>Ships</bdi></a>' in shown
+    client.post("/saved", data={"csrf_token": token, "remove": "Ships"})
+    assert "Ships" not in client.get("/").text
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "bib"])
+def test_an_answer_is_exported(page: TestClient, name: str) -> None:
+    asked = {"q": "ship", "as": name, "alike": "all"}
+    shown = page.get("/export", params=asked)
+    total = page.get("/api/v1/search", params={"q": "ship", "collapse": "false"}).json()["total"]
+    counts = {"csv": shown.text.count("\r\n") - 1, "jsonl": shown.text.count("\n")}
+    assert counts.get(name, shown.text.count("@misc{")) == total > 10
+    assert page.get("/export", params={"q": "ship", "as": "exe"}).status_code == 422
+
+
+def test_a_search_is_a_feed(page: TestClient) -> None:
+    shown = page.get("/feed", params={"q": "ship"})
+    assert shown.headers["content-type"].startswith("application/atom+xml")
+    tree = ET.fromstring(shown.content)  # noqa: S314 (our own)
+    dates = [one.text for one in tree.iter("{http://www.w3.org/2005/Atom}updated")][1:]
+    assert dates == sorted(dates, key=str, reverse=True)
+
+
+def test_many_results_are_labelled(
+    own_page: Callable[..., TestClient], folder_of_files: Path
+) -> None:
+    client = own_page()
+    token = token_of(client, "/library")
+    client.post("/library/ingest", data={"csrf_token": token, "path": str(folder_of_files)})
+    _wait(client)
+    every = client.get("/api/v1/search", params={"q": "ship", "collapse": "false"}).json()
+    sent = {"csrf_token": token, "search": "/?q=ship&alike=all", "label": "boats"}
+    client.post("/label", data=sent | {"scope": "page"})
+    client.post("/label", data=sent | {"scope": "all", "label": "fleet"})
+    ids = json.dumps([hit["id"] for hit in every["hits"]][:2])
+    client.post("/label", data={"csrf_token": token, "documents": ids, "label": "two"})
+    counts = client.get("/api/v1/labels").json()["labels"]
+    assert (counts["boats"], counts["fleet"], counts["two"]) == (10, every["total"], 2)
