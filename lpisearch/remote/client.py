@@ -6,7 +6,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack
-from urllib.parse import quote
 
 from lpisearch.errors import AnswerInvalid, DocumentNotFound, NotServed, ServerRefused
 from lpisearch.files import refuse_others, whole_file
@@ -50,7 +49,14 @@ from lpisearch.options import (
     search_options,
     warn,
 )
-from lpisearch.remote.transport import Transport, error_of, filter_params, search_params
+from lpisearch.remote.transport import (
+    Transport,
+    counted_lines,
+    error_of,
+    filter_params,
+    inside,
+    search_params,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -378,7 +384,7 @@ class RemoteLibrary:
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path."""
-        return self._get(Document, _inside("/documents", name))
+        return self._get(Document, inside("/documents", name))
 
     def label(
         self,
@@ -394,11 +400,11 @@ class RemoteLibrary:
 
     def predicted(self, name: str) -> tuple[PredictedLabel, ...]:
         """Return the predicted labels of a document, most probable first."""
-        return self._get(tuple[PredictedLabel, ...], _inside("/predicted", name))
+        return self._get(tuple[PredictedLabel, ...], inside("/predicted", name))
 
     def traits(self, name: str) -> Traits:
         """Return what the program found out about a document: its language and its kind."""
-        return self._get(Traits, _inside("/traits", name))
+        return self._get(Traits, inside("/traits", name))
 
     def predict_labels(
         self,
@@ -452,7 +458,7 @@ class RemoteLibrary:
         on_stage: Callable[[str], None] = lambda _name: None,
     ) -> int:
         """Write documents as JSON Lines to a local file or a stream; return how many."""
-        lines = _counted(self._transport.lines("/export", filter_params(wanted)), on_stage)
+        lines = counted_lines(self._transport.lines("/export", filter_params(wanted)), on_stage)
         if not isinstance(target, Path):
             return sum(1 for line in lines if target.write(f"{line}\n"))
         if not force:
@@ -595,15 +601,3 @@ class RemoteLibrary:
         if ended["state"] != _DONE:
             raise ServerRefused(_CONFLICT, f"The job did not finish ({ended['state']}).")
         return self._transport.made(record, ended["result"])
-
-
-def _inside(path: str, name: str) -> str:
-    return f"{path}/{quote(name, safe='', errors='replace')}"
-
-
-def _counted(lines: Iterator[str], on_stage: Callable[[str], None]) -> Iterator[str]:
-    """Yield lines, and report their number now and then."""
-    for number, line in enumerate(lines, start=1):
-        yield line
-        if number % _PAGE == 0:
-            on_stage(f"{number:,} documents written")

@@ -10,7 +10,7 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from lpisearch import errors
 from lpisearch.errors import (
@@ -25,7 +25,7 @@ from lpisearch.model.documents import Filter, as_conditions
 from lpisearch.options import SearchOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 T = TypeVar("T")
 
@@ -41,6 +41,7 @@ _MOST_BYTES = 1 << 27
 _TOO_LARGE = f"it has more than {_MOST_BYTES >> 20} MiB"
 _NOT_UTF8 = "it is not UTF-8"
 _DEFAULT_STATUS = 500
+_REPORT_EVERY = 1000
 
 
 class Transport:
@@ -252,6 +253,19 @@ def _address(path: str, params: Mapping[str, Any] | None) -> str:
     }
     query = urlencode(known, doseq=True, errors="replace")
     return f"{_PREFIX}{path}?{query}" if query else f"{_PREFIX}{path}"
+
+
+def inside(path: str, name: str) -> str:
+    """Return the path of one of the things at a path, by its name."""
+    return f"{path}/{quote(name, safe='', errors='replace')}"
+
+
+def counted_lines(lines: Iterator[str], on_stage: Callable[[str], None]) -> Iterator[str]:
+    """Yield the lines of an export, and report their number now and then."""
+    for number, line in enumerate(lines, start=1):
+        yield line
+        if number % _REPORT_EVERY == 0:
+            on_stage(f"{number:,} documents written")
 
 
 def filter_params(where: Filter | None) -> dict[str, Any]:
