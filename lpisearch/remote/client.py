@@ -32,6 +32,7 @@ from lpisearch.model.documents import (
     Progress,
     Traits,
 )
+from lpisearch.model.notebooks import library_html
 from lpisearch.model.reports import IndexPlan, IndexReport, Report
 from lpisearch.options import (
     CategoriesOptions,
@@ -78,8 +79,7 @@ if TYPE_CHECKING:
     OnProgress: TypeAlias = Callable[[dict[str, Any]], None]
 
 
-_BATCH = 200
-_PAGE = 1000
+_BATCH, _PAGE = 200, 1000
 _EXPORTED = b'{"id": "'
 _EVALUATIONS: dict[type, str] = {
     CategoriesOptions: "categories",
@@ -125,8 +125,6 @@ class RemoteLibrary:
         return f"RemoteLibrary({self.url!r})"
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import library_html
-
         return library_html(self.url, self.status())
 
     def __enter__(self) -> Self:
@@ -276,8 +274,7 @@ class RemoteLibrary:
         """Write id, title, labels and vector of the documents of an index to a local file."""
         from lpisearch.numeric.row_files import export_vectors
 
-        ids, vectors = self.vectors(index)
-        return export_vectors(Path(target), ids, vectors, self.entries(), force=force)
+        return export_vectors(Path(target), *self.vectors(index), self.entries(), force=force)
 
     # Labels and topics that an index has learned.
 
