@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-cluster test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-cluster test-integrations test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,18 @@ test-web: $(VENV)/.installed-dev   ## test what `lpisearch serve` serves, in a b
 test-postgres: $(VENV)/.installed-dev   ## run the tests of a library in PostgreSQL (needs initdb and pg_ctl)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m postgres -rs \
 	    --durations 5 tests/postgres tests/contracts/stores
+
+# In an environment of its own, with the frameworks themselves (400 MB); FRAMEWORKS= are their names.
+FRAMEWORKS := haystack-ai langchain-core llama-index-core llm polars
+test-integrations: $(VENV)-integrations/.installed   ## test PyTerrier, LangChain, LlamaIndex, Haystack, llm and notebooks
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-integrations/bin/python -m pytest -rs tests/integrations \
+	    tests/unit/model/test_notebooks.py tests/contracts/test_library.py
+
+$(VENV)-integrations/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-integrations
+	$(VENV)-integrations/bin/python -m pip --quiet --disable-pip-version-check install -c constraints.txt \
+	    -e '.[ir,parquet,web]' $(FRAMEWORKS) hypothesis ipykernel nbmake pytest pytest-timeout
+	@touch $@
 
 test-cluster: $(VENV)/.installed-dev   ## run the tests of a build on a Dask cluster
 	$(TEST) -n 2 -m cluster --durations 5 tests/cluster
@@ -97,7 +109,7 @@ audit: $(BIN)/python$(EXE)   ## compare the pinned libraries with the public lis
 	$(VENV)-audit/bin/python docs/audit.py
 
 clean:          ## remove the environment and all caches
-	rm -rf $(VENV) $(VENV)-audit build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python$(EXE):
 	$(PYTHON) -m venv $(VENV)

@@ -25,9 +25,9 @@ _HOMES = {
         DocumentNotFound FileInTheWay IndexDamaged IndexNotFound IndexNotHere IndexOutdated
         IndexTooNew IndexUnreadable IndexUnwritable LibraryDamaged LibraryError LibraryLocked
         LibraryNotFound LibraryTooNew LibraryUnwritable LpiSearchError NotALibrary NotUnicode
-        NothingThere NothingToEvaluate NothingToIndex PlotUnavailable PreferencesUnwritable
-        ReaderError ReportUnwritable ServerRefused ServerUnreachable SeveralDocuments SeveralNames
-        SubspaceError
+        NothingThere NothingToEvaluate NothingToIndex PackageMissing PlotUnavailable
+        PreferencesUnwritable ReaderError ReportUnwritable ServerRefused ServerUnreachable
+        SeveralDocuments SeveralNames SubspaceError
     """,
     "lpisearch.library": "Library open",
     "lpisearch.model.answers": """

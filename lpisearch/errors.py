@@ -459,6 +459,13 @@ class PlotUnavailable(LpiSearchError):
         super().__init__("Plots require matplotlib.", "pip install 'lpisearch[plot]'")
 
 
+class PackageMissing(LpiSearchError, ImportError):
+    """A part of the program needs a package that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} requires {package}.", f"pip install 'lpisearch[{extra}]'")
+
+
 class BadPreference(LpiSearchError):
     """A settings file cannot be read, or contains an invalid line."""
 

@@ -352,6 +352,19 @@ class Library:
             raise SubspaceError("None of the words is in the index.", "use other words")
         return vector
 
+    def related_words(
+        self, text: str, k: int = 10, *, index: str = "default"
+    ) -> list[tuple[str, float]]:
+        """Return words near a query in the subspace, with what each adds to a cosine, best first.
+
+        The words of the query are left out. The method of the index must be linear.
+        """
+        from lpisearch.search.explanation import related_words
+        from lpisearch.search.query import parse_words
+
+        with self._snapshot(SearchOptions(index=index)) as snapshot:
+            return related_words(parse_words(text, snapshot), snapshot, k)
+
     # Labels and topics that an index has learned.
 
     def classify(self, what: str | Path, **fields: Unpack[ClassifyFields]) -> Classification:

@@ -20,6 +20,8 @@ import regex
 
 import lpisearch
 
+FRAMEWORKS = re.compile(r"lpisearch\.(terrier|retrievers\.\w+)")
+"""Modules that import what only `make test-integrations` installs."""
 _MOST_UNITS = 80
 _FILLERS = ("a", " ", "\n", "1", "é", "\t", "A", "-")
 
@@ -28,7 +30,7 @@ def compiled_expressions() -> dict[str, Any]:
     """Return every expression that a module of the package holds, by the name it has there."""
     found: dict[str, Any] = {}
     for module in pkgutil.walk_packages(lpisearch.__path__, "lpisearch."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and not FRAMEWORKS.fullmatch(module.name):
             for name, value in vars(importlib.import_module(module.name)).items():
                 found |= {f"{module.name}.{where}": each for where, each in _within(name, value)}
     return found

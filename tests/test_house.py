@@ -25,6 +25,7 @@ SIZES = {
     "*.__init__": "often a docstring alone",
     "lpisearch.__main__": "`python -m lpisearch`",
     "lpisearch.methods.*": "one file a method, however short its equation",
+    "lpisearch.retrievers.*": "one file a framework, which imports it",
     "lpisearch.library": "the one class that a user holds; its docstrings are the reference",
     "lpisearch.remote.client": "the methods of the library, with their signatures",
     "lpisearch.options": "one field for each option, with its help",

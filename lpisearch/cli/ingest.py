@@ -50,7 +50,10 @@ def ingest(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH", help="Files, folders or globs; - reads standard input."),
+        typer.Argument(
+            metavar="PATH",
+            help="Files, folders or globs; - reads standard input, irds:NAME a collection.",
+        ),
     ],
     options: IngestOptions,
     index: Index = None,

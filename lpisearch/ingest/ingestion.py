@@ -17,7 +17,7 @@ from lpisearch.index.update import add_documents
 from lpisearch.ingest.discovery import DiscoveredFile, Discovery
 from lpisearch.ingest.extraction import Extracted, InProgressFiles, extract
 from lpisearch.ingest.ignore import OwnFiles
-from lpisearch.ingest.inputs import spooled_input
+from lpisearch.ingest.inputs import is_spooled, spooled_input
 from lpisearch.ingest.moves import gone_paths
 from lpisearch.ingest.names import LabelRules, label_file
 from lpisearch.ingest.recorder import Recorder, root_of
@@ -72,7 +72,7 @@ def run_ingest(
     discovery = Discovery(OwnFiles.of(library, [labels] if labels else []), options.find)
     discovery.removed.extend(map(os.path.abspath, gone))
     with spooled_input(paths) as piped:
-        discovered = discovery.files(path for path in paths if path != "-")
+        discovered = discovery.files(path for path in paths if not is_spooled(path))
         # In the order of a single walk: ids must not depend on the order of the arguments.
         files = [*piped, *sorted(discovered, key=lambda file: PurePath(file.path).parts)]
         with (

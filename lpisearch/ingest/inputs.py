@@ -17,6 +17,7 @@ from lpisearch.ingest.extraction import Extracted, extract
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
+from lpisearch.readers.irds import is_collection, spool_documents
 from lpisearch.readers.registry import READERS
 from lpisearch.readers.streams import EMPTY
 
@@ -80,7 +81,7 @@ def first_document(name: str) -> Document:
 def _inputs(arguments: Sequence[str]) -> Iterator[Input]:
     discovery = Discovery()
     with spooled_input(arguments) as piped:
-        files = discovery.files(path for path in arguments if path != STDIN)
+        files = discovery.files(path for path in arguments if not is_spooled(path))
         for extracted in extract([*piped, *files], ReadOptions()):
             yield from _of_file(extracted)
     for trouble in discovery.troubles:
@@ -146,19 +147,28 @@ _BLOCK = 1 << 20
 
 @contextmanager
 def spooled_input(paths: Sequence[str]) -> Iterator[list[DiscoveredFile]]:
-    """Yield standard input as a file, if "-" is among the paths.
+    """Yield standard input, if "-" is among the paths, and collections of ir_datasets as files.
 
-    Its name is derived from its content: the same input is the same source, and other input never
-    overwrites it.
+    The name of standard input is derived from its content: the same input is the same source, and
+    other input never overwrites it.
     """
-    if "-" not in paths:
+    spooled = [path for path in dict.fromkeys(paths) if is_spooled(path)]
+    if not spooled:
         yield []
         return
     with tempfile.TemporaryDirectory(prefix="lpisearch-") as folder:
-        spool = Path(folder) / "stdin"
-        name = f"stdin-{_spool(spool)}"
-        size = spool.stat().st_size
-        yield [DiscoveredFile(name, "", size, mtime_ns=0, named=True, location=str(spool))]
+        files = []
+        for number, path in enumerate(spooled):
+            spool = Path(folder) / str(number)
+            name = f"stdin-{_spool(spool)}" if path == STDIN else spool_documents(path, spool)
+            size, location = spool.stat().st_size, str(spool)
+            files.append(DiscoveredFile(name, "", size, mtime_ns=0, named=True, location=location))
+        yield files
+
+
+def is_spooled(path: str) -> bool:
+    """Tell whether documents do not come from files: standard input, and `irds:NAME`."""
+    return path == STDIN or is_collection(path)
 
 
 def _spool(target: Path) -> str:

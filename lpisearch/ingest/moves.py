@@ -18,6 +18,7 @@ from lpisearch.errors import GoneWithDocuments, NothingThere
 from lpisearch.ingest.discovery import expand, is_under
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import UNFINISHED
+from lpisearch.readers.irds import is_collection
 from lpisearch.storage import exists, open_store
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def gone_paths(library: Location, paths: Sequence[str], *, prune: bool) -> list[
 
     Only with `prune`, which removes these documents; without it they are refused.
     """
-    absent = [path for path in paths if path != "-" and not _is_there(path)]
+    named = (path for path in paths if path != "-" and not is_collection(path))
+    absent = [path for path in named if not _is_there(path)]
     if not absent or not exists(library):
         return []
     with open_store(library) as store, store.reading() as snapshot:

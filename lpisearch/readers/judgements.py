@@ -13,6 +13,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.messages import printable, system_reason
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.encoding import unescape
+from lpisearch.readers.irds import is_collection, judgements_of, queries_of
 from lpisearch.readers.trec import decode_element
 
 if TYPE_CHECKING:
@@ -57,11 +58,15 @@ def read_judgements(path: Path) -> Judgements:
     """Return the grade of each judged document, by query.
 
     A line is `query 0 document grade` (TREC) or `query document grade`, separated by tabs or, if
-    there are none, by spaces; a first line of column names is skipped.
+    there are none, by spaces; a first line of column names is skipped. `irds:NAME` reads those of a
+    collection of ir_datasets.
     """
     judgements: Judgements = {}
+    collected = ((at, *one) for at, one in enumerate(judgements_of(str(path)), 1))
     with _stated_errors(path, JudgementsUnreadable):
-        for number, query, document, grade in _lines(path):
+        for number, query, document, grade in (
+            collected if is_collection(str(path)) else _lines(path)
+        ):
             if judgements.setdefault(query, {}).setdefault(document, grade) != grade:
                 raise JudgementsUnreadable(
                     path,
@@ -148,10 +153,10 @@ class QueriesUnreadable(LpiSearchError):
 
 
 def read_queries(path: Path) -> list[tuple[str, str]]:
-    """Return the queries of a file as (id, text), in its order."""
+    """Return the queries of a file, or of a collection `irds:NAME`, as (id, text), in order."""
     try:
         with _stated_errors(path, QueriesUnreadable):
-            queries = list(_queries(path))
+            queries = list(queries_of(str(path)) if is_collection(str(path)) else _queries(path))
     except UnicodeDecodeError as error:
         raise QueriesUnreadable(path, str(error)) from error
     if not queries:

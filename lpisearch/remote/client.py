@@ -80,7 +80,6 @@ if TYPE_CHECKING:
 
 
 _BATCH, _PAGE = 200, 1000
-_EXPORTED = b'{"id": "'
 _EVALUATIONS: dict[type, str] = {
     CategoriesOptions: "categories",
     ClusterOptions: "clusters",
@@ -88,7 +87,7 @@ _EVALUATIONS: dict[type, str] = {
     SimilarityOptions: "similarity",
 }
 _DONE, _FAILED, _CONFLICT = "done", "failed", 409
-_DATA = "data: "
+_DATA, _EXPORTED = "data: ", b'{"id": "'
 
 
 def _not_served(name: str) -> Callable[..., Any]:
@@ -145,6 +144,7 @@ class RemoteLibrary:
     back_up = _not_served("back_up")
     evaluating = _not_served("evaluating")
     is_source = _not_served("is_source")
+    related_words = _not_served("related_words")
     retokenise = _not_served("retokenise")
     schema_differences = _not_served("schema_differences")
     upgrade = _not_served("upgrade")

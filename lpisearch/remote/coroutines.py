@@ -141,6 +141,7 @@ class AsyncLibrary:
     predict_labels = _coroutine(RemoteLibrary.predict_labels)
     predicted = _coroutine(RemoteLibrary.predicted)
     reason = _coroutine(RemoteLibrary.reason)
+    related_words = _coroutine(RemoteLibrary.related_words)
     search = _coroutine(RemoteLibrary.search)
     similar = _coroutine(RemoteLibrary.similar)
     state = _coroutine(RemoteLibrary.state)

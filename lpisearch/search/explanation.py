@@ -132,6 +132,25 @@ def check_linear(index: SubspaceIndex) -> None:
         )
 
 
+def related_words(query: Query, snapshot: Snapshot, k: int) -> list[tuple[str, float]]:
+    """Return the words that add most to the cosine of a document with a query, best first.
+
+    By the linear map, the vector of a document is the sum of the scaled loadings of its terms times
+    their weights (documents are ROWS; columns in the papers), so a term adds weight · loading · q.
+    Those of the query itself are left out.
+    """
+    index, own = snapshot.require_engine().index, frozenset(query.tokens)
+    check_linear(index)
+    columns = np.arange(index.n_terms, dtype=np.int32)
+    once = index.weighting.weigh_query(columns, np.ones(len(columns), np.float32))
+    shares = once * (index.loadings @ (index.scales * query.vector))
+    best = np.argsort(-shares, kind="stable")[: k + len(own)].tolist()
+    terms = index.vocabulary.terms
+    near = {terms[at]: float(shares[at]) for at in best if shares[at] > 0 and terms[at] not in own}
+    forms = written_forms(index, snapshot.transaction, list(near))
+    return [(forms.get(term, term), share) for term, share in near.items()][:k]
+
+
 def dimension_terms(
     index: SubspaceIndex, dimension: int, n: int = 8, *, side: float = 0.0
 ) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 # When the file of a document was last changed, and the date of a document: as stated, else that.
 FILE_TIME = (
     select(FileTime(SOURCES.c.mtime_ns))
-    .where(SOURCES.c.id == DOCUMENTS.c.source_id)
+    .where(SOURCES.c.id == DOCUMENTS.c.source_id, SOURCES.c.mtime_ns > 0)  # 0: of no file
     .correlate(DOCUMENTS)
     .scalar_subquery()
 )

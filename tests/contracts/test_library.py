@@ -37,6 +37,7 @@ _NOT_SERVED: dict[str, tuple[str, ...]] = {
     "evaluating": (),
     "is_source": ("a.txt",),
     "vector": ("a text",),
+    "related_words": ("a text",),
 }
 _ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ship harbour", {}),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import lpisearch
+from tests.expressions import FRAMEWORKS
 
 _OF_A_LIBRARY = "lpisearch.library."
 _ON_THE_SAMPLE_CORPUS = ("classify", "evaluate", "predict_labels", "topics")
@@ -18,7 +19,7 @@ _ON_THE_SAMPLE_CORPUS = ("classify", "evaluate", "predict_labels", "topics")
 def _examples() -> Iterator[doctest.DocTest]:
     finder = doctest.DocTestFinder(exclude_empty=True)
     for module in pkgutil.walk_packages(lpisearch.__path__, "lpisearch."):
-        if module.name != "lpisearch.__main__":
+        if module.name != "lpisearch.__main__" and not FRAMEWORKS.fullmatch(module.name):
             found = finder.find(import_module(module.name), module.name)
             yield from (example for example in found if example.examples)
     yield from finder.find(lpisearch, "lpisearch")[:1]
