@@ -14,14 +14,16 @@ import secrets
 import stat
 import sys
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from lpisearch.errors import FileInTheWay, ReportUnwritable
 from lpisearch.location import Address, Location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 FOR_ME_ALONE = 0o600
@@ -44,6 +46,89 @@ def open_regular(path: Path) -> BinaryIO:
         stream.close()
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return stream
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What is read for somebody else than the user.
+
+    Attributes
+    ----------
+    within
+        The real paths of folders outside of which no file is opened; () allows all.
+    seconds
+        Processor time for each file, which a process of low priority reads; 0 for the usual.
+    """
+
+    within: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def allows(self, real: str) -> bool:
+        """Tell whether a real path is in one of the folders."""
+        return not self.within or any(map(PurePath(real).is_relative_to, self.within))
+
+
+_UNLIMITED = ReadLimits()
+_LIMITS: ContextVar[ReadLimits] = ContextVar("read_limits", default=_UNLIMITED)
+
+
+def read_limits() -> ReadLimits:
+    """Return the limits of what is being done."""
+    return _LIMITS.get()
+
+
+@contextmanager
+def limited_reading(within: Iterable[Path] = (), seconds: float = 0.0) -> Iterator[None]:
+    """Limit what is read in this block, by this thread and the processes that read for it."""
+    token = _LIMITS.set(ReadLimits(tuple(map(os.path.realpath, within)), seconds))
+    try:
+        yield
+    finally:
+        _LIMITS.reset(token)
+
+
+def open_within(path: Path, within: Sequence[str] = ()) -> BinaryIO:
+    """Open a file to read, if the file that is open is in one of the folders, whatever was named.
+
+    A folder may have become a link since its name was checked: what counts is the descriptor.
+    """
+    if not within:
+        return path.open("rb")
+    stream = open(path, "rb", opener=_at_once)  # noqa: SIM115 (returned)
+    is_allowed = ReadLimits(tuple(within)).allows(_real_path(stream.fileno(), str(path)))
+    if not (is_allowed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)):
+        stream.close()
+        raise PermissionError(errno.EACCES, _OUTSIDE, str(path))
+    return stream
+
+
+_OUTSIDE = "it is outside the allowed folders"
+
+
+def refuse_outside(folder: str) -> None:
+    """Raise PermissionError for a folder outside of those within which is read now."""
+    limits = read_limits()
+    if not limits.within:
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if not limits.allows(_real_path(descriptor, folder)):
+            raise PermissionError(errno.EACCES, _OUTSIDE, folder)
+    finally:
+        os.close(descriptor)
+
+
+def _real_path(descriptor: int, path: str) -> str:
+    """Return the real path of an open file or folder, or "" if nothing tells it."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    real = Path(path).resolve()
+    return str(real) if os.path.samestat(real.stat(), os.fstat(descriptor)) else ""
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lpisearch.errors import LpiSearchError, NothingThere
+from lpisearch.files import refuse_outside
 from lpisearch.ingest.ignore import Exclusion, OwnFiles
 from lpisearch.messages import system_reason
 from lpisearch.model.documents import FailedFile, Source, Trouble
@@ -142,6 +143,7 @@ class Discovery:
             facts = os.stat(folder)
             if (facts.st_dev, facts.st_ino) in self._folders or self.own.has(folder, facts):
                 return []
+            refuse_outside(folder)
             self._folders.add((facts.st_dev, facts.st_ino))
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: entry.name)

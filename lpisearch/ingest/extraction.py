@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
+from lpisearch.files import read_limits
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
 from lpisearch.model.documents import Document, Problem
@@ -92,8 +93,9 @@ def _begin(
         return Extracted(file, None, None, iter([_problem(error)]))
     if reader is None:
         return Extracted(file, source, None, iter(()))
-    most = total_seconds(source.size)
-    if not needs_worker(reader, source):
+    limited = read_limits().seconds
+    most = 2 * limited or total_seconds(source.size)
+    if not limited and not needs_worker(reader, source):
         items = within_budget(reader.read(source, options), reader, options)
         return Extracted(file, source, reader, _safely(_in_time(items, most)), source.consumed)
     answer = workers.submit(source, reader.name, lambda: on_wait(file), options)

@@ -19,6 +19,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 from lpisearch.errors import ReaderError
+from lpisearch.files import open_within, read_limits
 from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.streams import over_limit
@@ -46,6 +47,8 @@ class SourceFile:
         The bytes of a file inside another, which is not on disk; None for one that is.
     depth
         How many files are around it.
+    within
+        The folders outside of which it is not opened; () allows all.
     """
 
     path: Path
@@ -53,15 +56,18 @@ class SourceFile:
     gzipped: bool = False
     data: bytes | None = field(default=None, repr=False)
     depth: int = 0
+    within: Sequence[str] = ()
     _opened: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def at(cls, path: Path, name: str = "") -> SourceFile:
         """Look at the first bytes of a file; raises OSError if it cannot be opened."""
-        with path.open("rb") as stream:
+        within = read_limits().within
+        with open_within(path, within) as stream:
             gzipped = stream.read(2) == b"\x1f\x8b"
         shown = name or path.name
-        return cls(path, PurePath(shown).stem if shown.lower().endswith(".gz") else shown, gzipped)
+        named = PurePath(shown).stem if shown.lower().endswith(".gz") else shown
+        return cls(path, named, gzipped, within=within)
 
     @classmethod
     def inside(cls, outer: SourceFile, data: bytes, name: str) -> SourceFile:
@@ -92,11 +98,15 @@ class SourceFile:
 
     def open(self) -> BinaryIO:
         """Open the (unpacked) bytes for reading."""
-        opener: Any = gzip.open if self.gzipped else open
         if self.data is not None:
-            plain = io.BytesIO(self.data)
-            return cast("BinaryIO", gzip.open(plain) if self.gzipped else plain)
-        self._opened[:] = [cast("BinaryIO", opener(self.path, "rb"))]
+            inner = io.BytesIO(self.data)
+            return cast("BinaryIO", gzip.open(inner) if self.gzipped else inner)
+        plain: Any = open_within(self.path, self.within)
+        if self.gzipped:
+            packed = gzip.GzipFile(fileobj=plain)
+            packed.myfileobj = plain  # closed with it
+            plain = packed
+        self._opened[:] = [plain]
         return self._opened[0]
 
     def consumed(self) -> int:

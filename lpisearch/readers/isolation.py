@@ -21,6 +21,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 from lpisearch.errors import ReaderError
+from lpisearch.files import read_limits
 from lpisearch.messages import from_plain
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 MAX_WORKERS = 4
+_LOW_PRIORITY = 10
 
 
 class IsolatedReaders:
@@ -55,7 +57,9 @@ class IsolatedReaders:
     ) -> None:
         self._options = options
         self._seconds = seconds
-        self._silent_seconds = silent_seconds
+        self._limits = read_limits()
+        patience = 2 * self._limits.seconds or silent_seconds
+        self._silent_seconds = min(silent_seconds, patience)
         self._memory = memory or memory_bytes(options)
         self._threads = ThreadPoolExecutor(
             max_workers or min(MAX_WORKERS, os.cpu_count() or 1), "lpisearch-reader"
@@ -90,9 +94,10 @@ class IsolatedReaders:
                 "path": os.path.abspath(source.path),  # noqa: PTH100 - Path has no such method
                 "name": source.name,
                 "gzipped": source.gzipped,
+                "within": list(source.within),
             },
             "options": asdict(options or self._options),
-            "seconds": reading_seconds(source.size, self._seconds),
+            "seconds": self._limits.seconds or reading_seconds(source.size, self._seconds),
             "silent": self._silent_seconds,
         }
         stream = DocumentStream(self._ahead, on_wait)
@@ -134,6 +139,8 @@ class IsolatedReaders:
                 if self._closed:
                     raise not_read()
                 worker = WorkerProcess(self._memory)
+                if self._limits.seconds and hasattr(os, "setpriority"):
+                    os.setpriority(os.PRIO_PROCESS, worker.pid, _LOW_PRIORITY)
                 self._workers.add(worker)
             self._own.worker = worker
         return worker
@@ -163,6 +170,11 @@ class WorkerProcess:
         )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     @property
     def usable(self) -> bool:

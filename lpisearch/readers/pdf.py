@@ -88,7 +88,8 @@ def _open(source: SourceFile) -> Any:
     from pypdfium2 import raw
 
     with open_seekable(source) as stream:
-        in_memory = source.gzipped or source.data is not None
+        # By its path, another file could be opened than the one that was checked.
+        in_memory = source.gzipped or source.data is not None or bool(source.within)
         content = stream.read() if in_memory else source.path.absolute()
     try:
         return pypdfium2.PdfDocument(content)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 from collections import OrderedDict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 from anyio.to_thread import run_sync
 
+from lpisearch.files import limited_reading
 from lpisearch.web.connections import Connections, most_connections
 from lpisearch.web.jobs import Jobs
+from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from starlette.requests import HTTPConnection, Request
@@ -93,6 +96,8 @@ T = TypeVar("T")
 # Computations hold the interpreter, so that more threads than cores wait for each other: with four
 # on two cores, 50 concurrent clients got a quarter fewer answers.
 _LEAST_THREADS = 2
+FILE_SECONDS = 10.0  # of a processor, for a file that is sent to be classified or compared
+_MOST_FILES = 16  # that are being received, read, or wait
 _MOST_THREADS = 1000
 
 
@@ -149,6 +154,32 @@ class WebState:
                 raise Gone
             return await run_sync(work, limiter=self._unlimited)
 
+    async def in_turn(self, work: Callable[[], T]) -> T:
+        """Do a piece of long work in a thread, one piece at a time, beside `in_thread`."""
+        return await run_sync(work, limiter=self._turns)
+
+    async def with_file(self, work: Callable[[], T]) -> T:
+        """Read a file of somebody else in a thread, one file at a time, in a limited time."""
+
+        def limited() -> T:
+            with limited_reading(seconds=FILE_SECONDS):
+                return work()
+
+        return await run_sync(limited, limiter=self._files)
+
+    @contextmanager
+    def file_place(self) -> Iterator[None]:
+        """Keep a place for a file while it is received and read; refuse it if all are taken."""
+        owner = object()
+        try:
+            self._file_places.acquire_on_behalf_of_nowait(owner)
+        except anyio.WouldBlock:
+            raise Refusal(503, "Too many files at once; try again later.") from None
+        try:
+            yield
+        finally:
+            self._file_places.release_on_behalf_of(owner)
+
     async def mark(self) -> str:
         """Return the current state of the library, without waiting for other work."""
         return await self._marks.get()
@@ -161,6 +192,18 @@ class WebState:
     @cached_property
     def _unlimited(self) -> anyio.CapacityLimiter:
         return anyio.CapacityLimiter(_MOST_THREADS)
+
+    @cached_property
+    def _turns(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(1)
+
+    @cached_property
+    def _files(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(1)
+
+    @cached_property
+    def _file_places(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(_MOST_FILES)
 
     @cached_property
     def _limiter(self) -> anyio.CapacityLimiter:

@@ -45,7 +45,7 @@ def allowed_path(state: WebState, named: str) -> Path:
     """
     if not named or "\0" in named:
         raise Refusal(422, "A path is missing.")
-    for root in _roots(state):
+    for root in allowed_folders(state):
         try:
             path = (root / named).resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
@@ -62,7 +62,7 @@ def open_original(state: WebState, path: str) -> BinaryIO:
     """
     try:
         real = Path(path).resolve(strict=True)
-        below = any(real.is_relative_to(root) for root in _roots(state))
+        below = any(real.is_relative_to(root) for root in allowed_folders(state))
         if not below and not (str(real) == path and state.library.is_source(path)):
             raise Refusal(403, "The original file is outside the allowed folders.")
         descriptor = os.open(real, os.O_RDONLY | _NOT_THROUGH_LINKS)
@@ -120,8 +120,8 @@ def subfolders(state: WebState, named: str) -> tuple[Path, list[Path], int]:
     return folder, [path for path in plain if path.is_dir()], sum(map(Path.is_file, plain))
 
 
-def _roots(state: WebState) -> list[Path]:
-    """Return the real paths of the allowed folders."""
+def allowed_folders(state: WebState) -> list[Path]:
+    """Return the real paths of the folders whose files may be ingested and downloaded."""
     folders = (*state.roots, uploads_folder(state))
     return [Path(os.path.realpath(folder)) for folder in folders]
 

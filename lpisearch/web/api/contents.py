@@ -18,7 +18,7 @@ from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import chunks, open_original
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from lpisearch.model.documents import (
         Document,
@@ -145,7 +145,14 @@ def export(request: ApiRequest) -> StreamingResponse:
     """Export documents as JSON Lines."""
     chosen = filter_of(request.values)
     request.library.listing(chosen, limit=0)  # an invalid filter is refused before the first line
-    return StreamingResponse(_lines(request, chosen), media_type="application/jsonl")
+    return StreamingResponse(_in_turns(request, chosen), media_type="application/jsonl")
+
+
+async def _in_turns(request: ApiRequest, chosen: Filter) -> AsyncIterator[bytes]:
+    """Yield the lines, so that any number of exports computes one line at a time."""
+    lines = _lines(request, chosen)
+    while line := await request.state.in_turn(lambda: next(lines, b"")):
+        yield line
 
 
 def _lines(request: ApiRequest, chosen: Filter) -> Iterator[bytes]:

@@ -49,22 +49,18 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         python = wants_python(request.headers)
         values = read_params(endpoint.params, request.query_params, in_path)
         if endpoint.body == FILE:
-            async with _spooled(request) as file:
-                return await _response(
-                    endpoint, ApiRequest(state, values, file=file, python=python)
-                )
+            with state.file_place():
+                async with _spooled(request) as file:
+                    sent = ApiRequest(state, values, file=file, python=python)
+                    return await state.with_file(partial(_made, endpoint, sent))
         body = await _body(endpoint, request)
         parsed = ApiRequest(state, values, body, python=python)
         if endpoint.is_cached:
             return await _cached_response(endpoint, parsed, request.headers)
-        return await _response(endpoint, parsed)
+        return await state.in_thread(partial(_made, endpoint, parsed))
 
     handle.__name__ = endpoint.name
     return handle
-
-
-async def _response(endpoint: Endpoint, request: ApiRequest) -> Response:
-    return await request.state.in_thread(partial(_made, endpoint, request))
 
 
 def _made(endpoint: Endpoint, request: ApiRequest) -> Response:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lpisearch.files import limited_reading
 from lpisearch.messages import Call
 from lpisearch.model.codec import ingest_record
 from lpisearch.options import (
@@ -24,13 +25,17 @@ from lpisearch.options import (
 )
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Param, Reply, Router
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import allowed_path, save_upload, uploads_folder
+from lpisearch.web.uploads import allowed_folders, allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from lpisearch.library import Library
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
     from lpisearch.web.jobs import Job, Work
+    from lpisearch.web.state import WebState
 
 
 _MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0
@@ -120,7 +125,9 @@ def ingest(request: ApiRequest) -> Reply:
         def on_progress(seen: Progress) -> None:
             job.report(documents=seen.documents, done=seen.done, total=seen.total)
 
-        report = library.ingest(*paths, options=options, on_progress=on_progress)
+        _check_again(request.state, body.paths, paths)
+        with limited_reading(allowed_folders(request.state)):
+            report = library.ingest(*paths, options=options, on_progress=on_progress)
         for due in _due(library) if body.index else ():
             index(replace(request, body=IndexRequest(due)))
         return ingest_record(report, library.path)
@@ -143,6 +150,12 @@ def _due(library: Library) -> list[IndexOptions]:
     )
     given = [{option.name: option.value for option in part.options} for part in parts]
     return [IndexOptions(**own) for own in given if "pairs" not in own]
+
+
+def _check_again(state: WebState, named: Sequence[str], paths: Sequence[Path]) -> None:
+    """Refuse names that mean other files or folders than when the job was asked for."""
+    if [allowed_path(state, name) for name in named] != list(paths)[: len(named)]:
+        raise Refusal(403, "A folder has changed since the job was started.")
 
 
 def _checked(options: IngestOptions) -> IngestOptions:
@@ -222,12 +235,10 @@ def evaluate(request: ApiRequest) -> Reply:
         raise Refusal(422, "Matrices cannot be evaluated over the API.")
     specific: Any = chosen[0] if chosen else None
     if isinstance(specific, RetrievalOptions):
-        queries, qrels = specific.queries, specific.qrels
-        specific = replace(
-            specific,
-            queries=allowed_path(request.state, str(queries)),
-            qrels=allowed_path(request.state, str(qrels)),
-        )
+        files = [
+            allowed_path(request.state, str(one)) for one in (specific.queries, specific.qrels)
+        ]
+        specific = replace(specific, queries=files[0], qrels=files[1])
     many = (getattr(specific, "repeats", 1), getattr(specific, "draws", 1))
     if max(many) > _MOST_REPEATS:
         raise Refusal(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
@@ -237,7 +248,8 @@ def evaluate(request: ApiRequest) -> Reply:
             job.report(part=name, done=done, total=total)
 
         options = {"options": body.options, "wanted": specific, "over": body.over}
-        return request.library.evaluate(body.what, on_cell=on_cell, **options)
+        with limited_reading(allowed_folders(request.state)):
+            return request.library.evaluate(body.what, on_cell=on_cell, **options)
 
     return _started(request, "evaluate", {"what": body.what}, work, writes=False)
 

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from lpisearch.errors import LpiSearchError
@@ -79,12 +78,8 @@ def classify_page(request: Request) -> Response:
 
 async def classify(request: Request) -> Response:
     """Classify a text or a file."""
-    limits = state_of(request).settings.limits
-    async with request.form(max_files=1) as form:
-        text, sent = str(form.get("text", ""))[: limits.text_characters], form.get("file")
-        name = getattr(sent, "filename", "")
-        content = await cast("UploadFile", sent).read(limits.upload_bytes) if name else None
-    library = state_of(request).library
+    shared = state_of(request)
+    library, limits = shared.library, shared.settings.limits
 
     def answer() -> Response:
         try:
@@ -93,7 +88,12 @@ async def classify(request: Request) -> Response:
             return _classify_page(request, text, None, error)
         return _classify_page(request, text, judged, None)
 
-    return await run_in_threadpool(answer)
+    with shared.file_place():
+        async with request.form(max_files=1) as form:
+            text, sent = str(form.get("text", ""))[: limits.text_characters], form.get("file")
+            name = getattr(sent, "filename", "")
+            content = await cast("UploadFile", sent).read(limits.upload_bytes) if name else None
+        return await (shared.in_thread(answer) if content is None else shared.with_file(answer))
 
 
 def _judged(library: Library, text: str, name: str, content: bytes | None) -> Classification | None:
