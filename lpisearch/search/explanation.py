@@ -107,19 +107,23 @@ class HitExplainer:
         """Explain the cosine of a hit; `others` words terms that neither side contains, too."""
         tokens, text = self._passages.explained(number, details)
         tokeniser = self._snapshot.tokeniser.of_language(details.language)
-        forms = surface_forms(text, tokeniser)
         why = explain(self._index, self._query, self._index.vocabulary.count(tokens))
         why = replace(why, weights=self._weights)
+        of_topics = {term for topic in why.topics for term in topic.terms}
+        named = of_topics | {pair.document_term for pair in why.pairs}
+        forms = surface_forms(text, tokeniser, named)
         if others:
-            named = {term for topic in why.topics for term in topic.terms}
-            self._look_up(named.difference(self._query_forms, forms))
+            self._look_up(of_topics.difference(self._query_forms, forms))
         return why.worded(self._query_forms, {**self._other_forms, **forms})
 
     def _look_up(self, stems: Iterable[str]) -> None:
         """Find how other documents write stems."""
         unknown = [stem for stem in sorted(stems) if stem not in self._other_forms]
         if unknown:
-            forms = written_forms(self._index, self._snapshot.transaction, unknown)
+            snapshot = self._snapshot
+            forms = written_forms(
+                self._index, snapshot.transaction, unknown, tokeniser=snapshot.tokeniser
+            )
             self._other_forms |= {stem: forms.get(stem, stem) for stem in unknown}
 
 

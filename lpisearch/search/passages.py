@@ -223,6 +223,7 @@ def written_forms(
     transaction: ReadTransaction,
     stems: Iterable[str],
     cosines: NDArray[np.float64] | None = None,
+    tokeniser: Tokeniser | None = None,
 ) -> dict[str, str]:
     """Find the most frequent form of each stem of an index in a few documents.
 
@@ -230,7 +231,8 @@ def written_forms(
     """
     postings = index.postings
     numbers: dict[int, None] = {}
-    for stem in stems:
+    stems = frozenset(stems)
+    for stem in sorted(stems):
         term = postings.find(stem)
         if term < 0:
             continue  # every document that had it was deleted
@@ -244,8 +246,8 @@ def written_forms(
     texts: defaultdict[str, list[str]] = defaultdict(list)
     for details in read:
         texts[details.language].append(f"{details.title}\n{details.text}")
-    tokeniser = Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
+    tokeniser = tokeniser or Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
     forms: dict[str, str] = {}
     for language, own in texts.items():
-        forms = surface_forms("\n".join(own), tokeniser.of_language(language)) | forms
+        forms = surface_forms("\n".join(own), tokeniser.of_language(language), stems) | forms
     return forms

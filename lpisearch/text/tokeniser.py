@@ -356,15 +356,17 @@ MOST_CHARACTERS = 200_000
 """The surface forms of a text are those of its beginning."""
 
 
-def surface_forms(text: str, tokeniser: Tokeniser) -> dict[str, str]:
-    """Return for each token of a text the form in which the text writes it most often.
+def surface_forms(
+    text: str, tokeniser: Tokeniser, wanted: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return for each token (of `wanted`) the form in which a text writes it most often.
 
     Case is ignored in the count; of the ways to write a form, the most frequent is returned.
     """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     written: Counter[str] = Counter()
     for chunk, count in Counter(text[:MOST_CHARACTERS].split()).items():
-        for start, end, token in tokeniser.spans(chunk):
+        for start, end, token in tokeniser.spans(chunk, wanted):
             forms[token][chunk[start:end].casefold()] += count
             written[chunk[start:end]] += count
     spelled: dict[str, str] = {}
