@@ -78,6 +78,7 @@ check: $(VENV)/.installed-dev   ## lint, types, import layers, layout, docs in s
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_house.py
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python docs/dependencies.py --check
 	$(BIN)/python docs/site.py --check
 	$(BIN)/python docs/coverage.py --check
 

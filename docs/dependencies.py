@@ -1,0 +1,76 @@
+"""Weigh the installed libraries, and write their sizes into docs/dependencies.md.
+
+With `--check`, in `make check`, compare the names on the page with those in pyproject.toml alone:
+sizes differ between systems.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/dependencies.md"
+NAME = re.compile(r"[A-Za-z0-9._-]+")
+ROW = re.compile(r"^\| `([^`]+)` \|[^|]*\|", re.MULTILINE)
+OTHER_SYSTEMS = ("extra ==", "win32", "Windows", "python_version <", 'python_full_version < "3.11')
+INTERNAL = {"dev"}
+
+
+def main() -> None:
+    """Write or check."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = project["dependencies"]
+    extras = project["optional-dependencies"]
+    names = {NAME.match(each)[0].lower() for each in needed}  # type: ignore[index]
+    names |= {f"[{extra}]" for extra in extras} - {f"[{extra}]" for extra in INTERNAL}
+    text = PAGE.read_text(encoding="utf-8")
+    listed = {found[1].lower() for found in ROW.finditer(text)}
+    if names != listed:
+        sys.exit(f"docs/dependencies.md differs from pyproject.toml: {sorted(names ^ listed)}")
+    if sys.argv[1:] == ["--check"]:
+        return
+    base = closure(needed, {})
+
+    def weight(found: re.Match[str]) -> str:
+        name = found[1].lower()
+        if name.startswith("["):
+            more = closure(extras[name[1:-1]], dict(base))
+            if len(more) == len(base):  # it is not installed
+                return found[0]
+            size = sum(more.values()) - sum(base.values())
+        else:
+            size = sum(closure([name], {}).values())
+        return f"| `{found[1]}` | {size / 1e6:.1f} |"
+
+    text = re.sub(r"\d+ MB in all", f"{sum(base.values()) / 1e6:.0f} MB in all", text)
+    PAGE.write_text(ROW.sub(weight, text), encoding="utf-8")
+
+
+def closure(requirements: list[str], sizes: dict[str, int]) -> dict[str, int]:
+    """Add the sizes of installed libraries, and of what they need in turn."""
+    for requirement in requirements:
+        found = NAME.match(requirement)
+        name = found[0].lower().replace("_", "-") if found else ""
+        if name in sizes or any(mark in requirement for mark in OTHER_SYSTEMS):
+            continue
+        try:
+            installed = distribution(name)
+        except PackageNotFoundError:
+            continue
+        sizes[name] = weigh(installed)
+        closure(installed.requires or [], sizes)
+    return sizes
+
+
+def weigh(installed: Distribution) -> int:
+    """Return the bytes of the files of a library."""
+    paths = (Path(str(installed.locate_file(file))) for file in installed.files or ())
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+if __name__ == "__main__":
+    main()
