@@ -14,7 +14,17 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.torture import beside, database, faults, fuzz, index_flips, kills, structures
+from tests.torture import (
+    beside,
+    database,
+    faults,
+    fuzz,
+    hostile,
+    index_flips,
+    kills,
+    shared,
+    structures,
+)
 from tests.torture.scene import FAILURES
 
 Run = Callable[[int, int, float], dict[str, Counter[str]]]
@@ -39,21 +49,30 @@ PARTS: dict[str, Run] = {
     "kills at writes": kills.at_writes,
     "I/O errors": faults.io_errors,
     "full disks": faults.full_disks,
+    "read-only disks": faults.read_only_disks,
+    "no locks": faults.no_locks,
+    "clocks": faults.clocks,
     "index": index_flips.run,
     "database": damaged_databases,
     "readers": fuzz.run,
     "structures": structures.run,
     "beside a writer": beside.run,
+    "a server of a stranger": hostile.server,
+    "a library of a stranger": hostile.library,
+    "a database of a stranger": shared.strangers,
+    "writers in a database": shared.writers,
 }
 
 
 def missing(part: str) -> str:
     """Say what this system lacks for a part, or ""."""
-    if part in {"kills at writes", "I/O errors"} and not kills.can_trace():
+    if part in {"kills at writes", "I/O errors", "no locks"} and not kills.can_trace():
         return "strace may not look into processes here"
-    if part == "full disks":
+    if part in {"full disks", "read-only disks"}:
         with tempfile.TemporaryDirectory() as folder:
             return "" if faults.can_mount(Path(folder) / "disk") else "only root may mount a disk"
+    if part.endswith("a database") or part.startswith("a database"):
+        return "" if shared.has_server() else "there is no PostgreSQL (initdb)"
     return ""
 
 

@@ -3,13 +3,18 @@
 import os
 import random
 import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
+from typing import Self
 
-from tests.torture.kills import injected, scene
+import lpisearch
+from tests.torture.kills import injected, over, scene
 from tests.torture.scene import forked, judged, shuffled, state, tried
 
 _DISK = "8m"
@@ -19,6 +24,76 @@ _PIECE = 4096
 def io_errors(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
     """Let one call that writes fail with an input or output error."""
     return injected("error=EIO", tries, seed, until)
+
+
+def no_locks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
+    """Let one call that locks fail, as on a file system of another machine."""
+    return injected("error=ENOLCK", tries, seed, until, "fcntl,flock")
+
+
+def clocks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
+    """Run each verb with another time, on files of other times; what comes of it is the same."""
+    chance = random.Random(seed)  # noqa: S311 (times, not secrets)
+    now = time.time()
+    shifts = (1.0, -1.0, 3600.0, -3600.0, -86400.0 * 400, 86400.0 * 400, -now, -now - 1e9, 5e9)
+
+    def shifted(_name: str, work: Callable[[], object]) -> int:
+        shift = chance.choice(shifts)
+        at = max(0.0, now + chance.choice(shifts))
+        return os.waitpid(forked(partial(_at_another_time, shift, at, work)), 0)[1]
+
+    with scene() as made:
+        return over(made, tries, chance, until, shifted)
+
+
+def _at_another_time(shift: float, of_files: float, work: Callable[[], object]) -> object:
+    """Do some work in this process, whose clock is set."""
+    true_time, true_ns = time.time, time.time_ns
+
+    class Moment(datetime):
+        """The time as it is here."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls.fromtimestamp(0, tz) + timedelta(seconds=true_time() + shift)
+
+    for module in [each for name, each in sys.modules.items() if name.startswith("lpisearch")]:
+        if getattr(module, "datetime", None) is datetime:
+            module.datetime = Moment  # type: ignore[attr-defined]
+    time.time = lambda: true_time() + shift
+    time.time_ns = lambda: true_ns() + int(shift * 1e9)
+    library = work.args[1] if isinstance(work, partial) else None
+    for path in library.parent.rglob("*") if isinstance(library, Path) else ():
+        os.utime(path, (of_files, of_files))
+    return work()
+
+
+def read_only_disks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
+    """Run each verb on a disk that takes nothing: stated, all is there, and it is found."""
+    chance = random.Random(seed)  # noqa: S311 (verbs, not secrets)
+    with scene() as made, _disk(made.folder / "tried"):
+        counts: dict[str, Counter[str]] = {name: Counter() for name in made.verbs}
+        before = state(made.folder / "library.db")
+        for _ in range(tries):
+            if time.monotonic() > until:
+                break
+            name = shuffled(made.verbs, chance)[0]
+            _remount(made.folder / "tried", "rw")
+            library = _copied(made.folder, made.folder / "tried")
+            _remount(made.folder / "tried", "ro")
+            status = os.WEXITSTATUS(os.waitpid(forked(tried(made.verbs[name], library)), 0)[1])
+            outcome = {0: "done", 3: "stated"}.get(status, "unstated")
+            if state(library) != before:
+                outcome = "lost"
+            with lpisearch.open(library) as opened:
+                if not opened.search("ship").hits:
+                    outcome = "wrong"
+            counts[name][outcome] += 1
+    return counts
+
+
+def _remount(place: Path, how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
 
 
 def full_disks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:

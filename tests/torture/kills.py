@@ -40,7 +40,7 @@ def at_random(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
 
     with scene() as made:
         spans = {name: _span(made, name) for name in made.verbs}
-        return _over(made, tries, chance, until, lambda name, work: killed(work, spans[name]))
+        return over(made, tries, chance, until, lambda name, work: killed(work, spans[name]))
 
 
 def at_writes(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
@@ -48,20 +48,22 @@ def at_writes(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
     return injected("signal=SIGKILL", tries, seed, until)
 
 
-def injected(fault: str, tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
-    """Let strace put a fault in the place of a call that writes, at one call after the other."""
+def injected(
+    fault: str, tries: int, seed: int, until: float, among: str = WRITES
+) -> dict[str, Counter[str]]:
+    """Let strace put a fault in the place of some calls, at one after the other."""
     chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
     calls: Counter[str] = Counter()
 
     def faulty(name: str, work: Callable[[], object]) -> int:
         calls[name] += 1
-        status = _traced(work, f"inject={WRITES}:{fault}:when={calls[name]}")
+        status = _traced(work, f"inject={among}:{fault}:when={calls[name]}")
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
             calls[name] = 0  # it has no more such calls: from the first one again
         return status
 
     with scene() as made:
-        return _over(made, tries, chance, until, faulty)
+        return over(made, tries, chance, until, faulty)
 
 
 def can_trace() -> bool:
@@ -75,7 +77,7 @@ def can_trace() -> bool:
         return False
 
 
-def _over(
+def over(
     made: Scene,
     tries: int,
     chance: random.Random,

@@ -10,15 +10,16 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import lpisearch
 from lpisearch.cli.failures import stated
+from lpisearch.config import file_beside, set_preference
 from lpisearch.options import IngestOptions
 
 Verb = Callable[[Path], object]
-State = dict[str, tuple[str, str, tuple[str, ...]]]
+State = dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...]]]
 
 FAILURES = ("lost", "unsound", "unstated", "silent", "damage", "locked", "wrong", "slow")
 """Outcomes that must not be; all others may."""
@@ -60,6 +61,9 @@ class Scene:
             "retokenise": lambda path: _opened(path).retokenise(),
             "export": lambda path: _opened(path).export(path.with_name("out.jsonl")),
             "backup": _back_up,
+            "label": _label,
+            "classify": _classify,
+            "config": lambda path: set_preference(file_beside(path), "k", ["7"], own=False),
         }
 
     def copy(self, name: str) -> Path:
@@ -84,9 +88,18 @@ class Scene:
 
 
 def state(path: Path) -> State:
-    """Return all documents of a library."""
+    """Return all documents of a library, with labels given and predicted, and its settings."""
     with lpisearch.open(path) as library:
-        return {each.id or "": (each.title, each.text, each.labels) for each in library}
+        predicted = {
+            one.id: tuple(sorted(p.label for p in one.predicted)) for one in library.entries()
+        }
+        documents = {
+            each.id or "": (each.title, each.text, each.labels, predicted[each.id or ""])
+            for each in library
+        }
+    settings = file_beside(path)
+    text = settings.read_text("utf-8") if settings.exists() else ""
+    return documents | {settings.name: ("", text, (), ())}
 
 
 def judged(path: Path, before: State, after: State, again: Verb) -> str:
@@ -137,7 +150,11 @@ def forked(work: Callable[[], object]) -> int:
 
 def tried(verb: Verb, library: Path) -> Callable[[], object]:
     """Return a verb with its library, to be done in another process."""
-    return lambda: verb(library)
+    return partial(_on, verb, library)
+
+
+def _on(verb: Verb, library: Path) -> object:
+    return verb(library)
 
 
 def shuffled(names: dict[str, Verb], chance: random.Random) -> list[str]:
@@ -170,6 +187,16 @@ def _delete(path: Path) -> None:
     with lpisearch.open(path) as library:
         known = {each.id for each in library.entries()}
         library.delete(*sorted({"sea/1.txt", "kitchen/0.txt"} & known))
+
+
+def _label(path: Path) -> object:
+    with lpisearch.open(path) as library:
+        return library.label("sea/3.txt", "kitchen/2.txt", add="mine")
+
+
+def _classify(path: Path) -> object:
+    with lpisearch.open(path) as library:
+        return library.predict_labels()
 
 
 def _back_up(path: Path) -> object:

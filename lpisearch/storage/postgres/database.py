@@ -210,7 +210,10 @@ def translate_errors(place: Address) -> Iterator[None]:
 def single(place: Address) -> Engine:
     """Return an engine for a single connection, closed after use."""
     return create_engine(
-        "postgresql+psycopg://", creator=partial(connect, place), poolclass=NullPool
+        "postgresql+psycopg://",
+        creator=partial(connect, place),
+        poolclass=NullPool,
+        isolation_level="READ COMMITTED",  # who waited for a lock sees what was done meanwhile
     )
 
 
