@@ -548,11 +548,11 @@ class RemoteLibrary:
 
     def state(self) -> str:
         """Return a token of the library's state: while it is the same, so are all answers."""
-        return str(self.status()["state"])
+        return str(self._object("GET", "/status")["state"])
 
     def writer(self) -> str:
         """Describe the process that is writing to the library; "" if none is."""
-        return str(self.status()["writer"])
+        return str(self._object("GET", "/status")["writer"])
 
     def examine(
         self,

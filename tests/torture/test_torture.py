@@ -10,7 +10,10 @@ from tests.torture.scene import FAILURES
 _TRIES = {
     **dict.fromkeys(("kills at writes", "I/O errors", "full disks", "no locks"), 4),
     **dict.fromkeys(("a server of a stranger", "a library of a stranger"), 12),
-    "database": 1, "index": 12, "a database of a stranger": 2, "writers in a database": 1,
+    "database": 1,
+    "index": 12,
+    "a database of a stranger": 2,
+    "writers in a database": 1,
 }
 _PARTS = [
     pytest.param(part, marks=[pytest.mark.postgres] if "a database" in part else [])

@@ -162,7 +162,19 @@ def test_an_answer_of_another_kind_is_stated(
     with lpisearch.connect(url, seconds=10) as library:
         with pytest.raises(lpisearch.AnswerInvalid, match=said):
             library.listing()
-        for name, *words in (("status",), ("vectors",), ("search", "x"), ("names", "label")):
+        plain = (
+            "status",
+            "state",
+            "writer",
+            "vectors",
+            "topics",
+            "map",
+            "facets",
+            "jobs",
+            "examine",
+        )
+        asked = (("search", "x"), ("names", "label"), ("traits", "x"), ("predicted", "x"))
+        for name, *words in (*((one,) for one in plain), *asked):
             with suppress(lpisearch.LpiSearchError):
                 getattr(library, name)(*words)
         writes[0] = _whole(content, "422 No")
