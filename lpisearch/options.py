@@ -762,6 +762,24 @@ class ServeSettings:
             after="names",
         ),
     )
+    # "" allows nobody to read only.
+    read_token: str = field(
+        default="",
+        repr=False,
+        metadata=described(
+            "Second token, which may only read; LPISEARCH_READ_TOKEN is safer.",
+            metavar="TEXT",
+            envvar="LPISEARCH_READ_TOKEN",
+            advanced=True,
+        ),
+    )
+    cors: tuple[str, ...] = option(
+        (),
+        "Allow scripts of pages from this origin to use the API, such as https://example.org "
+        "(repeatable).",
+        metavar="ORIGIN",
+        advanced=True,
+    )
     names: tuple[str, ...] = option(
         (),
         "Extra host name to accept, besides localhost and IP addresses (repeatable).",

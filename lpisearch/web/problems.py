@@ -78,13 +78,17 @@ def problem(
 ) -> Response:
     """Return a problem as a response."""
     members = {
-        "type": more.pop("type", "about:blank"),
+        "type": more.pop("type", f"{_KIND}{_slug(status)}"),
         "title": more.pop("title", _TITLES.get(status, "Request failed")),
         "status": status,
         "detail": detail[:_LONGEST],
         **more,
     }
     return Response(json_text(members), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def _slug(status: int) -> str:
+    return _TITLES.get(status, "Request failed").lower().replace(" ", "-")
 
 
 def problem_of(error: LpiSearchError, *, python: bool = False) -> Response:

@@ -27,7 +27,7 @@ from urllib.parse import parse_qsl, quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from lpisearch.options import ServeLimits, is_loopback
 from lpisearch.web.problems import API, Refusal, refusal
@@ -92,6 +92,9 @@ class CsrfMiddleware(Middleware):
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
+        if scope.get(_CORS):  # of an origin that the settings allow
+            await self.app(scope, receive, send)
+            return
         if scope["method"] in _SAFE:
             if not _is_from_elsewhere(request) or _is_link(request):
                 await self.app(scope, receive, send)
@@ -374,6 +377,43 @@ LOGIN = "/login"
 _BEARER = re.compile(r"bearer +(\S+)\s*", re.ASCII | re.IGNORECASE)
 
 
+_CORS_HEADERS = {
+    "access-control-allow-methods": "GET, POST, DELETE",
+    "access-control-allow-headers": "Authorization, Content-Type, If-None-Match, Prefer",
+    "access-control-max-age": "600",
+}
+_CORS = "lpisearch.cors"
+
+
+class CorsMiddleware(Middleware):
+    """Lets pages of the chosen origins use the API, without the cookies of a browser."""
+
+    def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
+        super().__init__(app)
+        self._origins = {origin.lower().rstrip("/") for origin in origins}
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = HTTPConnection(scope).headers.get("origin", "")
+        if origin.lower() not in self._origins or not scope["path"].startswith(API):
+            await self.app(scope, receive, send)
+            return
+        own = {"access-control-allow-origin": origin, "vary": "Origin"}
+        if scope["method"] == "OPTIONS":
+            await Response(status_code=204, headers=own | _CORS_HEADERS)(scope, receive, send)
+            return
+        own["access-control-expose-headers"] = "ETag, Location, Retry-After"
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in own.items():
+                    headers.append(name, value)
+            await send(message)
+
+        headers = [pair for pair in scope["headers"] if pair[0] != b"cookie"]
+        await self.app({**scope, "headers": headers, _CORS: True}, receive, sent)
+
+
 class TokenMiddleware(Middleware):
     """Requires the token of the settings, if there is one."""
 
@@ -382,10 +422,16 @@ class TokenMiddleware(Middleware):
         self._state = state
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
         if not self._state.settings.token or self._may(scope):
             await self.app(scope, receive, send)
             return
-        path: str = scope["path"]
+        if self._may_read(scope):
+            if scope["method"] in _SAFE or path.startswith(API):
+                await self.app({**scope, READS_ONLY: True}, receive, send)
+            else:
+                await refusal(path, 403, "This token may only read.")(scope, receive, send)
+            return
         if path.startswith(API) or scope["method"] not in {"GET", "HEAD"}:
             detail = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
             response = refusal(path, 401, detail, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
@@ -401,8 +447,17 @@ class TokenMiddleware(Middleware):
         request = HTTPConnection(scope)
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is not None:
-            return is_token(self._state, bearer[1])
+            return is_token(bearer[1], self._state.settings.token)
         return is_session(self._state, request.cookies.get(SESSION, ""))
+
+    def _may_read(self, scope: Scope) -> bool:
+        bearer = _BEARER.fullmatch(HTTPConnection(scope).headers.get("authorization", ""))
+        right = self._state.settings.read_token
+        return bool(right) and bearer is not None and is_token(bearer[1], right)
+
+
+READS_ONLY = "lpisearch.reads_only"
+"""The key of a scope whose token may only read."""
 
 
 def is_open(path: str) -> bool:
@@ -410,12 +465,9 @@ def is_open(path: str) -> bool:
     return path == LOGIN or path.startswith("/static/")
 
 
-def is_token(state: WebState, text: str) -> bool:
-    """Compare a text with the token, in constant time."""
-    digests = (
-        hashlib.sha256(one.encode("utf-8", "replace")).digest()
-        for one in (text, state.settings.token)
-    )
+def is_token(text: str, token: str) -> bool:
+    """Compare a text with a token, in constant time."""
+    digests = (hashlib.sha256(one.encode("utf-8", "replace")).digest() for one in (text, token))
     return hmac.compare_digest(*digests)
 
 

@@ -29,6 +29,7 @@ from lpisearch.web.pages.templates import apology
 from lpisearch.web.problems import API, HANDLERS, ErrorMiddleware, problem_of, wants_python
 from lpisearch.web.security import (
     BodyLimitMiddleware,
+    CorsMiddleware,
     CsrfMiddleware,
     HeaderMiddleware,
     HostMiddleware,
@@ -103,6 +104,8 @@ def serve(
     """
     if not settings.is_local and len(settings.token) < _SHORTEST_TOKEN:
         raise TokenMissing(settings.host)
+    if settings.read_token and min(len(settings.token), len(settings.read_token)) < _SHORTEST_TOKEN:
+        raise TokenMissing(settings.host)  # a key to read only protects nothing by itself
     with contextlib.closing(_socket(settings)) as listening:
         app = create_app(library, settings)
         jobs = app.state.lpisearch.jobs
@@ -225,6 +228,7 @@ def _middleware(state: WebState) -> list[Middleware]:
         Middleware(ErrorMiddleware),
         Middleware(HostMiddleware, names=names),
         Middleware(RateLimitMiddleware, limits=limits),
+        Middleware(CorsMiddleware, origins=state.settings.cors),
         Middleware(TokenMiddleware, state=state),
         Middleware(LoadMiddleware, limits=limits, is_guarded=bool(state.settings.token)),
         Middleware(BodyLimitMiddleware, limits=limits),

@@ -13,7 +13,16 @@ from lpisearch.errors import BadOption
 from lpisearch.model.codec import Findings, json_text, to_json
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions
-from lpisearch.web.api.endpoint import FILTER, INDEX, LISTING, ApiRequest, Param, Router, filter_of
+from lpisearch.web.api.endpoint import (
+    BYTES,
+    FILTER,
+    INDEX,
+    LISTING,
+    ApiRequest,
+    Param,
+    Router,
+    filter_of,
+)
 from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import chunks, open_original
 
@@ -39,7 +48,7 @@ _PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
 _KINDS = ("label", "index", "document")
 _PAGE = 200
 _TEXT = {"type": "string"}
-ENDPOINTS = Router()
+ENDPOINTS = Router("Documents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +178,7 @@ def _lines(request: ApiRequest, chosen: Filter) -> Iterator[bytes]:
 
 
 @ENDPOINTS.add(
-    *("GET", "/originals/{id:path}", (_ID,)), answer=_TEXT, media_type="application/octet-stream"
+    *("GET", "/originals/{id:path}", (_ID,)), answer=BYTES, media_type="application/octet-stream"
 )
 def original(request: ApiRequest) -> StreamingResponse:
     """Download the original file of a document."""
@@ -195,7 +204,12 @@ def labels(request: ApiRequest) -> Counts:
     return Counts(status["labels"], status["predicted"], status["splits"])
 
 
-@ENDPOINTS.add("POST", "/labels", body=LabelRequest, writes=True)
+@ENDPOINTS.add(
+    *("POST", "/labels"),
+    body=LabelRequest,
+    writes=True,
+    example={"documents": ["letters/first.txt"], "add": ["read"]},
+)
 def label(request: ApiRequest) -> LabelReport:
     """Add and remove labels."""
     body: LabelRequest = request.body
@@ -211,7 +225,7 @@ def predicted(request: ApiRequest) -> tuple[PredictedLabel, ...]:
     return request.library.predicted(request.values["id"])
 
 
-@ENDPOINTS.add("GET", "/traits/{id:path}", (_ID,), is_cached=True)
+@ENDPOINTS.add("GET", "/traits/{id:path}", (_ID,), is_cached=True, tag="")
 def traits(request: ApiRequest) -> Traits:
     """Show the language and the kind of a document."""
     return request.library.traits(request.values["id"])
@@ -229,14 +243,15 @@ def forget_predicted(request: ApiRequest) -> Selection:
     (
         Param("kind", "Kind of name", required=True, choices=_KINDS),
         Param("beginning", "Prefix", default=""),
-        Param("most", "Number to return", "integer", 100, least=0, most=1000),
+        Param("limit", "Number to return", "integer", 100, least=0, most=1000, older="most"),
     ),
     is_cached=True,
+    tag="",
 )
 def names(request: ApiRequest) -> list[str]:
     """Complete the name of a label, index or document."""
     values = request.values
-    return request.library.names(values["kind"], values["beginning"], values["most"])
+    return request.library.names(values["kind"], values["beginning"], values["limit"])
 
 
 @ENDPOINTS.add(

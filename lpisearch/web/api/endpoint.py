@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILE = "file"
 """The body of an endpoint that takes bytes."""
+BYTES = {"type": "string", "format": "binary"}
+"""The schema of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Param:
     most: float | None = None
     longest: int = 1000  # of a text, in characters
     in_path: bool = False
+    older: str = ""  # an earlier name, which is read too
+    example: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,10 @@ class Endpoint:
         an ETag and is cached.
     media_type
         Of the response.
+    tag
+        The group of operations that it is listed in; "" for one that only our own client calls.
+    example
+        A body, as JSON.
     """
 
     method: str
@@ -120,6 +128,13 @@ class Endpoint:
     writes: bool = False
     is_cached: bool = False
     media_type: str = "application/json"
+    tag: str = ""
+    example: Any = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the library or its jobs."""
+        return self.writes or (self.path.startswith("/jobs") and self.method != "GET")
 
     @property
     def name(self) -> str:
@@ -136,13 +151,17 @@ class Endpoint:
 class Router(list[Endpoint]):
     """The endpoints of a module, each added by decorating its function."""
 
+    def __init__(self, tag: str) -> None:
+        super().__init__()
+        self._tag = tag
+
     def add(
         self, method: str, path: str, params: tuple[Param, ...] = (), **details: Any
     ) -> Callable[[T], T]:
         """Add the decorated function; `details` are further fields of its `Endpoint`."""
 
         def decorate(call: Any) -> Any:
-            self.append(Endpoint(method, path, call, params, **details))
+            self.append(Endpoint(method, path, call, params, **{"tag": self._tag} | details))
             return call
 
         return decorate
@@ -158,11 +177,12 @@ def read_params(
     params: Sequence[Param], query: QueryParams, in_path: dict[str, str]
 ) -> dict[str, Any]:
     """Return the values or defaults of parameters; a `Refusal` lists all errors."""
-    known = {param.name for param in params}
+    known = {name for param in params for name in (param.name, param.older)}
     wrong = [_error(name, "is unknown") for name in query if name not in known]
     values = {}
     for param in params:
         texts = [in_path[param.name]] if param.in_path else query.getlist(param.name)
+        texts += query.getlist(param.older) if param.older else []
         try:
             values[param.name] = _value(param, texts)
         except ValueError as error:
@@ -187,7 +207,8 @@ def described(param: Param) -> dict[str, Any]:
     if param.default is not None and not param.many:
         one["default"] = param.default
     many = {"type": "array", "items": one, "maxItems": MOST_VALUES}
-    return {
+    example = {} if param.example is None else {"example": param.example}
+    return example | {
         "name": param.name,
         "in": "path" if param.in_path else "query",
         "required": param.required or param.in_path,
@@ -257,7 +278,9 @@ def params_of(
     bounds = bounds or {}
     return tuple(
         Param(
-            name=one.public_name,
+            name="limit" if one.name == "k" else one.public_name,
+            older="k" if one.name == "k" else "",
+            example=_EXAMPLES.get(one.public_name),
             means=one.summary.removesuffix("."),
             kind=_KINDS.get(one.kind, "string"),
             default=None if one.many else one.default,
@@ -270,11 +293,32 @@ def params_of(
     )
 
 
+_EXAMPLES = {
+    "label": ["invoice"],
+    "folder": ["letters"],
+    "format": ["pdf"],
+    "language": ["german"],
+    "since": "2024-05",
+    "by": "hybrid",
+}
+UNITS = Param(
+    "units",
+    "What marks count: Unicode code points, as Python does, or UTF-16 code units, as JavaScript, "
+    "Java and C# do",
+    default="codepoints",
+    choices=("codepoints", "utf16"),
+)
 FILTER = params_of(Filter)
 _BOUNDS = {"k": (0, _LIMITS.hits), "offset": (0, _LIMITS.depth), "semantic_weight": (0, 1e6)}
 SIMILAR = params_of(SearchOptions, _BOUNDS)
 INDEX = next(param for param in SIMILAR if param.name == "index")
-QUESTION = Param("q", "The query", default="", longest=_LIMITS.query_characters)
+QUESTION = Param(
+    *("q", "The query; it may only be left out if like is given"),
+    default="",
+    longest=_LIMITS.query_characters,
+    example="why does my bread stay flat",
+)
+_SEVERAL = ("folders", "formats", "languages", "senders")
 FEEDBACK = (
     Param("like", "Prefer documents like this one", many=True),
     Param("unlike", "Avoid documents like this one", many=True),
@@ -290,15 +334,17 @@ LISTING = (
 
 def filter_of(values: Mapping[str, Any]) -> Filter:
     """Return the filter of parameters; raise `BadOption` if it is invalid."""
-    once = ("path", "split", "since", "until", "media_type")
+    once = ("path", "split", "since", "until", "media_type", "undated")
+    several = {name: values[name.removesuffix("s")] for name in _SEVERAL}
     where = read_conditions(values["where"])
     typed = {name: values[name] for name in once if values[name]}
     labels = (*where.labels, *values["label"])
     predicted = (*where.predicted, *values["predicted"])
-    return replace(where, labels=labels, predicted=predicted, **typed)
+    return replace(where, labels=labels, predicted=predicted, **typed, **several)
 
 
 def options_of(values: Mapping[str, Any]) -> SearchOptions:
     """Return the search options of parameters; raise `BadOption` if they are invalid."""
-    plain = {one.name: values[one.name] for one in fields(SearchOptions) if one.name != "where"}
+    known = {**values, "k": values["limit"]}
+    plain = {one.name: known[one.name] for one in fields(SearchOptions) if one.name != "where"}
     return SearchOptions(where=filter_of(values), **plain)

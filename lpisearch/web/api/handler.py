@@ -25,6 +25,7 @@ from lpisearch import __version__
 from lpisearch.model.codec import BadForm, from_json, json_text, to_json
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, Reply, read_params
 from lpisearch.web.problems import Refusal, render_messages, wants_python
+from lpisearch.web.security import READS_ONLY
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def handler_of(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         state = state_of(request)
         if endpoint.writes and state.read_only:
             raise Refusal(403, _READ_ONLY)
+        if endpoint.changes and request.scope.get(READS_ONLY):
+            raise Refusal(403, "This token may only read.")
         in_path = {name: str(value) for name, value in request.path_params.items()}
         python = wants_python(request.headers)
         values = read_params(endpoint.params, request.query_params, in_path)

@@ -11,10 +11,22 @@ from lpisearch.model.answers import DimensionReport
 from lpisearch.model.codec import json_text, return_type, schema
 from lpisearch.model.documents import PredictionReport
 from lpisearch.model.reports import IndexReport, Report
-from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, described
+from lpisearch.web.api.endpoint import BYTES, FILE, ApiRequest, Endpoint, described
 from lpisearch.web.jobs import STATES
 
 PREFIX = "/api/v1"
+_ABOUT = (
+    "Search and classify documents by meaning, on an ordinary computer. Marks are pairs of "
+    "positions, start and end, in the text beside them; they count Unicode code points, or UTF-16 "
+    "code units where units=utf16 is requested. start and end of a passage are positions in the "
+    "text of its document and always count code points. A page of results has total, the number "
+    "of all, and next, the offset of the next page or null."
+)
+_TAGS = {
+    "Search": "Search, similar documents, facets, topics, classification.",
+    "Documents": "Documents, their labels and files, and the state of the library.",
+    "Jobs": "Uploads, and what takes longer: ingest, index, evaluate.",
+}
 _CONVERTER = re.compile(r"\{(\w+):\w+\}")
 
 
@@ -25,6 +37,8 @@ def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
     for result in (DimensionReport, IndexReport, PredictionReport, Report):  # of jobs
         schema(result, components)
     for endpoint in endpoints:
+        if not endpoint.tag:
+            continue
         path = PREFIX + _CONVERTER.sub(r"{\1}", endpoint.path)
         paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, components)
     events = paths[f"{PREFIX}/jobs/{{id}}"]["get"]["parameters"]
@@ -34,8 +48,9 @@ def description(endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
         "info": {
             "title": "lpisearch",
             "version": __version__,
-            "description": "Search and classify documents by meaning, on an ordinary computer.",
+            "description": _ABOUT,
         },
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -53,6 +68,7 @@ def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]
     }
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
+        "tags": [endpoint.tag],
         "summary": endpoint.summary,
         "parameters": [described(param) for param in endpoint.params],
         "responses": {str(endpoint.status): success, "default": _problem()},
@@ -60,9 +76,12 @@ def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]
     if endpoint.is_cached:
         operation["responses"]["304"] = {"description": _phrase(304)}
     if endpoint.body == FILE:
-        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
+        content = {"application/octet-stream": {"schema": BYTES}}
+        operation["requestBody"] = {"required": True, "content": content}
     elif endpoint.body is not None:
-        content = {"application/json": {"schema": schema(endpoint.body)}}
+        described_body: dict[str, Any] = {"schema": schema(endpoint.body)}
+        described_body |= {} if endpoint.example is None else {"example": endpoint.example}
+        content = {"application/json": described_body}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -77,6 +96,7 @@ def _problem() -> dict[str, Any]:
 def _events(parameters: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "operationId": "jobEvents",
+        "tags": ["Jobs"],
         "summary": "Follow a job as server-sent events: “progress”, then “end”",
         "parameters": parameters,
         "responses": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lpisearch.model.answers import Mark
 from lpisearch.model.codec import RankedRun
 from lpisearch.model.documents import Document
 from lpisearch.options import ClassifyOptions, SearchOptions, ServeLimits, TopicOptions
@@ -13,6 +14,7 @@ from lpisearch.web.api.endpoint import (
     FILTER,
     SEARCH,
     SIMILAR,
+    UNITS,
     Param,
     Router,
     filter_of,
@@ -23,12 +25,13 @@ from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import named_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from lpisearch.model.answers import (
         Answer,
         Classification,
         DocumentMap,
         Facets,
-        Mark,
         Reason,
         TopicReport,
     )
@@ -36,7 +39,8 @@ if TYPE_CHECKING:
 
 
 _LIMITS = ServeLimits()
-_MOST_TEXT, _MOST_QUERIES = _LIMITS.text_characters, 1000
+_MOST_TEXT, _MOST_QUERIES, _MOST_ANSWERS = _LIMITS.text_characters, 1000, 100
+_UTF16, _LAST_OF_PLANE = "utf16", "\uffff"
 _ID = Param("id", "Document id or path", required=True)
 _NAME = Param("name", "File name; its extension sets the format", required=True)
 _JUDGING = (_NAME, *params_of(ClassifyOptions, {"k": (0, 1000), "confidence": (0, 1)}))
@@ -53,7 +57,7 @@ _MAP = (
     Param("projection", "Map layout", default="plane", choices=("plane", "neighbours")),
     *(param for param in _TOPICS if param.name in {"number", "seed", "index"}),
 )
-ENDPOINTS = Router()
+ENDPOINTS = Router("Search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,28 @@ class BatchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """Queries, and how all are answered; `units` is what marks count."""
+
+    queries: tuple[BatchQuery, ...]
+    options: SearchOptions = field(default_factory=SearchOptions)
+    units: str = "codepoints"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answer to each query, by its id."""
+
+    answers: dict[str, Answer]
+
+
+@dataclass(frozen=True, slots=True)
 class MarkRequest:
-    """A query, and texts in which its words are marked."""
+    """A query, and texts in which its words are marked; `units` is what marks count."""
 
     text: str
     parts: tuple[str, ...]
+    units: str = "codepoints"
     options: SearchOptions = field(default_factory=SearchOptions)
 
 
@@ -115,12 +136,59 @@ class Runs:
     notes: list[str]
 
 
-@ENDPOINTS.add("GET", "/search", SEARCH, is_cached=True)
+@ENDPOINTS.add("GET", "/search", (*SEARCH, UNITS), is_cached=True)
 def search(request: ApiRequest) -> Answer:
     """Search documents."""
     values = request.values
+    if not values["q"].strip() and not values["like"]:
+        wrong = [{"field": "q", "reason": "is missing or empty"}]
+        raise Refusal(422, "q is missing or empty.", errors=wrong)
     feedback = {"like": values["like"], "unlike": values["unlike"]}
-    return request.library.search(values["q"], options=options_of(values), **feedback)
+    answer = request.library.search(values["q"], options=options_of(values), **feedback)
+    return in_utf16(answer) if values["units"] == _UTF16 else answer
+
+
+@ENDPOINTS.add(
+    *("POST", "/search"),
+    body=SearchRequest,
+    example={
+        "queries": [{"id": "1", "text": "bread stays flat"}, {"id": "2", "text": "chain slips"}],
+        "options": {"k": 3},
+    },
+)
+def search_each(request: ApiRequest) -> Answers:
+    """Search for several queries at once."""
+    body: SearchRequest = request.body
+    if not 0 < len(body.queries) <= _MOST_ANSWERS:
+        raise Refusal(422, f"Give 1 to {_MOST_ANSWERS} queries.")
+    _check_page(body.options, _LIMITS.hits)
+    library, options = request.library, body.options
+    texts = [(one.id, one.text[: _LIMITS.query_characters]) for one in body.queries]
+    answers = {name: library.search(text, options=options) for name, text in texts}
+    in_units = in_utf16 if body.units == _UTF16 else (lambda answer: answer)
+    return Answers({name: in_units(answer) for name, answer in answers.items()})
+
+
+def in_utf16(answer: Answer) -> Answer:
+    """Return an answer whose marks count UTF-16 code units; positions in documents stay."""
+    return replace(
+        answer,
+        hits=tuple(
+            replace(
+                hit,
+                passages=tuple(
+                    replace(one, marks=tuple(_utf16(one.text, one.marks))) for one in hit.passages
+                ),
+            )
+            for hit in answer.hits
+        ),
+    )
+
+
+def _utf16(text: str, marks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in marks:
+        before = sum(sign > _LAST_OF_PLANE for sign in text[:start])
+        yield start + before, end + before + sum(sign > _LAST_OF_PLANE for sign in text[start:end])
 
 
 @ENDPOINTS.add("GET", "/reason", (_ID, *SEARCH), is_cached=True)
@@ -132,12 +200,26 @@ def reason(request: ApiRequest) -> Reason:
     return request.library.reason(values["q"], values["id"], options=options, **feedback)
 
 
-@ENDPOINTS.add("POST", "/marks", body=MarkRequest)
+@ENDPOINTS.add(
+    *("POST", "/marks"),
+    body=MarkRequest,
+    example={"text": "old letters", "parts": ["A letter from home", "Nothing"]},
+)
 def marks(request: ApiRequest) -> Marks:
     """Mark query words and related words in texts."""
     body: MarkRequest = request.body
     _check_length("".join(body.parts))
-    return Marks(request.library.marks(body.text, *body.parts, options=body.options))
+    found = request.library.marks(body.text, *body.parts, options=body.options)
+    if body.units == _UTF16:
+        spans = (
+            _utf16(part, ((one.start, one.end) for one in own))
+            for part, own in zip(body.parts, found, strict=True)
+        )
+        found = [
+            tuple(Mark(*span, one.near) for span, one in zip(each, own, strict=True))
+            for each, own in zip(spans, found, strict=True)
+        ]
+    return Marks(found)
 
 
 @ENDPOINTS.add("GET", "/map", _MAP, is_cached=True)
@@ -168,14 +250,17 @@ def similar_to_file(request: ApiRequest) -> Answer:
         return request.library.similar(file, options=options_of(request.values))
 
 
-@ENDPOINTS.add("POST", "/batch", body=BatchRequest)
+@ENDPOINTS.add(
+    *("POST", "/batch"),
+    body=BatchRequest,
+    example={"queries": [{"id": "1", "text": "bread"}], "options": {"k": 100}},
+)
 def batch(request: ApiRequest) -> Runs:
     """Run many queries, taken literally."""
     body: BatchRequest = request.body
     if len(body.queries) > _MOST_QUERIES:
         raise Refusal(413, f"At most {_MOST_QUERIES} queries.")
-    if max(body.options.k, body.options.offset) > _LIMITS.depth:
-        raise Refusal(422, f"k and offset are at most {_LIMITS.depth:,}.")
+    _check_page(body.options, _LIMITS.depth)
     notes: list[str] = []
     queries = ((query.id, query.text[: _LIMITS.query_characters]) for query in body.queries)
     runs = request.library.batch(queries, options=body.options, on_note=notes.append)
@@ -194,7 +279,9 @@ def topics(request: ApiRequest) -> TopicReport:
     return request.library.topics(**request.values)
 
 
-@ENDPOINTS.add("POST", "/classify", body=ClassifyRequest)
+@ENDPOINTS.add(
+    "POST", "/classify", body=ClassifyRequest, example={"text": "my chain slips", "k": 3}
+)
 def classify(request: ApiRequest) -> Classification:
     """Classify a text."""
     body: ClassifyRequest = request.body
@@ -212,9 +299,15 @@ def classify(request: ApiRequest) -> Classification:
 def classify_file(request: ApiRequest) -> Classification:
     """Classify a file."""
     values = dict(request.values)
+    values["k"] = values.pop("limit")
     with named_file(request.file, values.pop("name")) as file:
         judged = request.library.classify(file, **values)
         return replace(judged, input=judged.input.replace(f"{file.parent}/", ""))
+
+
+def _check_page(options: SearchOptions, most: int) -> None:
+    if options.k > most or options.offset > _LIMITS.depth:
+        raise Refusal(422, f"k is at most {most:,}, offset at most {_LIMITS.depth:,}.")
 
 
 def _check_length(text: str) -> None:

@@ -47,7 +47,7 @@ _LANGUAGES = re.compile(r"[A-Za-z_]*(\+[A-Za-z_]+)*", re.ASCII)
 _ID = Param("id", "Job id", in_path=True)
 _UPLOADED = Param("name", "File name, optionally with folders", required=True)
 _STARTED: dict[str, Any] = {"answer": "Job", "status": 202}
-ENDPOINTS = Router()
+ENDPOINTS = Router("Jobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,13 @@ def upload(request: ApiRequest) -> Upload:
     return Upload(name, saved.stat().st_size)
 
 
-@ENDPOINTS.add("POST", "/jobs/ingest", body=IngestRequest, writes=True, **_STARTED)
+@ENDPOINTS.add(
+    *("POST", "/jobs/ingest"),
+    body=IngestRequest,
+    writes=True,
+    example={"paths": ["letters"], "index": True},
+    **_STARTED,
+)
 def ingest(request: ApiRequest) -> Reply:
     """Start ingesting files."""
     body: IngestRequest = request.body
@@ -175,7 +181,13 @@ def _checked(options: IngestOptions) -> IngestOptions:
     return replace(options, wait_seconds=min(options.wait_seconds, _WAIT_SECONDS))
 
 
-@ENDPOINTS.add("POST", "/jobs/index", body=IndexRequest, writes=True, **_STARTED)
+@ENDPOINTS.add(
+    *("POST", "/jobs/index"),
+    body=IndexRequest,
+    writes=True,
+    example={"options": {"method": "rlpi"}},
+    **_STARTED,
+)
 def index(request: ApiRequest) -> Reply:
     """Start building an index."""
     options: IndexOptions = request.body.options

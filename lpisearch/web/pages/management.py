@@ -337,8 +337,8 @@ async def login(request: Request) -> Response:
     if request.method != "POST":
         return render(request, "login.html", wrong=False)
     form = await request.form(max_files=0, max_fields=10)
-    token = form.get("token", "")
-    if not (isinstance(token, str) and state.settings.token and is_token(state, token)):
+    token, right = form.get("token", ""), state.settings.token
+    if not (isinstance(token, str) and right and is_token(token, right)):
         await asyncio.sleep(_PAUSE_SECONDS)
         return render(request, "login.html", wrong=True, status=401)
     response = RedirectResponse(address, 303)

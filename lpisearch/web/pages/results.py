@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lpisearch.library import Library
+    from lpisearch.model.answers import Reason
+    from lpisearch.model.documents import Document
 
 
 class ShownPassage(NamedTuple):
@@ -389,6 +392,7 @@ def _without(names: tuple[str, ...], document: str) -> tuple[str, ...]:
     return tuple(name for name in names if name != document)
 
 
+_READ, _NAMED = 200_000, 3
 _LEGS = {
     "words": ("Words", "BM25"),
     "title": ("Words in the title and headings", ""),
@@ -413,7 +417,7 @@ def why(request: Request) -> Response:
     reason = shared.library.reason(
         choices.q, name, options=choices.options, like=choices.like, unlike=choices.unlike
     )
-    title = shared.library.document(name).title or name
+    document = shared.library.document(name)
     drawn = drawn_already(shared)
     template = "why_part.html" if is_part(request) else "why.html"
     return render(
@@ -421,12 +425,42 @@ def why(request: Request) -> Response:
         template,
         choices=choices,
         document=name,
-        title=title,
+        title=document.title or name,
+        sentence=_in_words(shared.library, choices, document, reason),
         reason=reason,
         legs=_legs(reason.legs),
         topic=None if drawn is None else drawn.topic_of(reason.id),
         **_cosine(reason.explanation),
     )
+
+
+def _in_words(library: Library, choices: Choices, document: Document, reason: Reason) -> str:
+    """Say in a sentence why a document is a result."""
+    text = document.text[:_READ]
+    try:
+        of_title, of_text = library.marks(choices.q, document.title, text, options=choices.options)
+    except LpiSearchError:
+        return ""
+    forms = Counter(text[mark.start : mark.end].casefold() for mark in of_text if not mark.near)
+    titles = {document.title[mark.start : mark.end] for mark in of_title if not mark.near}
+    pairs = () if reason.explanation is None else reason.explanation.pairs
+    near = dict.fromkeys(
+        pair.document_term
+        for pair in pairs
+        if pair.contribution > 0 and pair.document_term not in {*forms, pair.query_term}
+    )
+    named = [f"“{form}” ({counted(times, 'time')})" for form, times in forms.most_common(_NAMED)]
+    parts = [
+        f"has {_listed(named)}" if named else "has none of the words",
+        f"{_listed([f'“{word}”' for word in sorted(titles)])} in the title" if titles else "",
+        f"close in meaning through {_listed(list(near)[:_NAMED])}" if near else "",
+    ]
+    said = "; ".join(filter(None, parts))
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _legs(legs: tuple[Leg, ...]) -> list[tuple[str, str, Leg, templates.Share]]:

@@ -40,7 +40,8 @@ def test_every_answer_is_as_it_is_described(client: TestClient) -> None:
     }
     looked_at = 0
     for endpoint in ENDPOINTS:
-        if endpoint.method != "GET" or endpoint.media_type != "application/json":
+        is_json = endpoint.media_type == "application/json"
+        if endpoint.method != "GET" or not is_json or not endpoint.tag:
             continue
         path = endpoint.path.replace("{id:path}", "sea/0")
         answer = client.get(f"{_API}{path}", params=params.get(endpoint.name))
