@@ -3,10 +3,10 @@
 `python benchmarks/page.py [LIBRARY.db]` needs the extra `web`, Playwright and Debian's chromium.
 Without a library it makes one of 20,000 documents of the public collections next to the project.
 Questions are typed at a key every 110 ms. Printed are the median, the 95 % quantile and the most
-of the time from the last key to the paint of its results, also after 20 s of thought before the last
-word; the processor time of the server, and that of a page without a search in the same run; the
-answers without results on the way, and the server's memory; then frames of a map of 100,000 points
-that is dragged and zoomed.
+of the time from the last key to the paint of its results, also after 20 s of thought before the
+last word; the processor time of the server, and that of a page without a search in the same run;
+the answers without results on the way, and the memory of the server; then frames of a map of
+100,000 points that is dragged and zoomed.
 """
 
 from __future__ import annotations
