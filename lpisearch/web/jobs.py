@@ -21,7 +21,8 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.files import whole_file
 from lpisearch.location import Address, Location, real_path
 from lpisearch.model.codec import json_text
-from lpisearch.web.problems import Refusal, facts_of, render_message, status_of
+from lpisearch.web.builds import BuildFailed
+from lpisearch.web.problems import Refusal, problem_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,10 +89,10 @@ class Jobs:
         return job
 
     def stop(self, name: str) -> Job:
-        """Stop a job; a running one stops when it next reports progress."""
+        """Stop a job; a running one stops when it next reports progress, or with its process."""
         job = self.get(name)
         with self._changed:
-            job.is_unwanted = True
+            job.end()
             if job.state == WAITING:
                 job.change(state=STOPPED, ended=now())
                 for waiting in self._waiting.values():  # its place is free
@@ -116,7 +117,7 @@ class Jobs:
             self._changed.notify_all()
             self._changed.wait_for(self._is_idle, seconds)
             for job in self._jobs.values():
-                job.is_unwanted = True
+                job.end()
             self._changed.wait_for(self._is_idle, seconds)
             return [job for job in self._jobs.values() if job.is_under_way]
 
@@ -160,10 +161,9 @@ class Jobs:
         except Stopped:
             return {"state": STOPPED}
         except LpiSearchError as error:
-            facts = facts_of(error, python=job.python)
-            detail = render_message(error.what, python=job.python)
-            problem = {"status": status_of(error), "detail": detail, **facts}
-            return {"state": FAILED, "problem": problem}
+            return {"state": FAILED, "problem": problem_facts(error, python=job.python)}
+        except BuildFailed as error:
+            return {"state": FAILED, "problem": error.problem}
         except Refusal as error:
             return {"state": FAILED, "problem": {"status": error.status, "detail": error.detail}}
         except Exception:  # noqa: BLE001 (a defect ends the job, not the server)
@@ -208,12 +208,25 @@ class Job:
     version: int = 0  # the number of changes
     is_unwanted: bool = False  # it is to stop
     python: bool = False  # messages name calls as Python does
+    _end: Callable[[], object] | None = None  # ends its process
 
     def change(self, **values: Any) -> None:
         """Set fields, and count the change."""
         for name, value in values.items():
             setattr(self, name, value)
         self.version += 1
+
+    def end(self) -> None:
+        """Let the job stop as soon as it can."""
+        self.is_unwanted = True
+        if (end := self._end) is not None:
+            end()
+
+    def set_end(self, end: Callable[[], object] | None) -> None:
+        """Set what ends the process that does the job; call it if the job is to stop already."""
+        self._end = end
+        if self.is_unwanted and end is not None:
+            end()
 
     def report(self, **progress: Any) -> None:
         """Report progress; raise `Stopped` if the job is to stop."""

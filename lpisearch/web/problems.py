@@ -102,6 +102,12 @@ def status_of(error: LpiSearchError) -> int:
     return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), _CONFLICT)
 
 
+def problem_facts(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
+    """Return the status, the text and the facts of an error."""
+    detail = render_message(error.what, python=python)
+    return {"status": status_of(error), "detail": detail, **facts_of(error, python=python)}
+
+
 def facts_of(error: LpiSearchError, *, python: bool = False) -> dict[str, Any]:
     """Return the type of an error, the next step, and the fields that it names."""
     slug = _CAPITAL.sub("-", type(error).__name__).lower()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.files import limited_reading
@@ -24,6 +22,7 @@ from lpisearch.options import (
     SimilarityOptions,
 )
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Param, Reply, Router
+from lpisearch.web.builds import run_apart
 from lpisearch.web.problems import Refusal
 from lpisearch.web.uploads import allowed_folders, allowed_path, save_upload, uploads_folder
 
@@ -198,24 +197,13 @@ def index(request: ApiRequest) -> Reply:
         folder = allowed_path(request.state, options.index_store)
         options = replace(options, index_store=str(folder))
 
-    from lpisearch.web.pages.templates import begin_map  # which imports this package
+    path = request.library.path
 
     def work(job: Job) -> Any:
-        def on_step(done: int, total: int) -> None:
-            job.report(stage=job.progress.get("stage", ""), done=done, total=total)
-
-        stages = partial(_report_stage, job)
-        report = request.library.index(options=options, on_stage=stages, on_step=on_step)
-        with suppress(Refusal):  # too many jobs wait
-            begin_map(request.state)
-        return report
+        return run_apart(job, path, "index", options)
 
     facts = {"name": options.name, "method": options.method}
     return _started(request, "index", facts, work, writes=True)
-
-
-def _report_stage(job: Job, stage: str) -> None:
-    job.report(stage=stage)
 
 
 @ENDPOINTS.add("POST", "/jobs/predict", body=PredictRequest, writes=True, **_STARTED)
@@ -255,13 +243,10 @@ def evaluate(request: ApiRequest) -> Reply:
     if max(many) > _MOST_REPEATS:
         raise Refusal(422, f"At most {_MOST_REPEATS:,} repeats or draws.")
 
-    def work(job: Job) -> Any:
-        def on_cell(name: str, done: int, total: int) -> None:
-            job.report(part=name, done=done, total=total)
+    state = request.state
 
-        options = {"options": body.options, "wanted": specific, "over": body.over}
-        with limited_reading(allowed_folders(request.state)):
-            return request.library.evaluate(body.what, on_cell=on_cell, **options)
+    def work(job: Job) -> Any:
+        return run_apart(job, state.library.path, "evaluate", body, allowed_folders(state))
 
     return _started(request, "evaluate", {"what": body.what}, work, writes=False)
 
@@ -273,9 +258,10 @@ def dimensions(request: ApiRequest) -> Reply:
     if not 0 < options.dims <= _MOST_DIMENSIONS:
         raise Refusal(422, f"dims must be between 1 and {_MOST_DIMENSIONS}.")
 
+    path = request.library.path
+
     def work(job: Job) -> Any:
-        on_stage = partial(_report_stage, job)
-        return request.library.dimensions(options, on_stage=on_stage)
+        return run_apart(job, path, "dimensions", options)
 
     return _started(request, "dimensions", {"method": options.method}, work, writes=False)
 
