@@ -110,10 +110,11 @@ def serve(
         app = create_app(library, settings)
         jobs = app.state.lpisearch.jobs
         on_start(address_of(settings, listening), jobs.all())
-        warm_up(library)
+        warming = warm_up(library)
         server = _Server(config_of(app), jobs.announce_end)
         with without_repeats():
             server.run(sockets=[listening])
+        warming.join(_PATIENCE_SECONDS)  # Python may abort where a thread outlives it
         return [job for job in jobs.all() if job.is_under_way]
 
 
