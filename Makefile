@@ -52,7 +52,7 @@ test-integrations: $(VENV)-integrations/.installed   ## test PyTerrier, LangChai
 $(VENV)-integrations/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-integrations
 	$(VENV)-integrations/bin/python -m pip --quiet --disable-pip-version-check install -c constraints.txt \
-	    -e '.[ir,parquet,web]' $(FRAMEWORKS) hypothesis ipykernel nbmake pytest pytest-timeout
+	    -e '.[ir,parquet,web]' $(FRAMEWORKS) hypothesis ipykernel nbclient pytest pytest-timeout
 	@touch $@
 
 test-cluster: $(VENV)/.installed-dev   ## run the tests of a build on a Dask cluster

@@ -102,7 +102,7 @@ def library_html(name: str, status: Mapping[str, Any]) -> str:
 
 
 def _document(hit: Hit) -> str:
-    where = "" if hit.path in {"", hit.title} else f"<br><small>{_text(hit.path)}</small>"
+    where = "" if hit.id == hit.title else f"<br><small>{_text(hit.id)}</small>"
     passages = "".join(f"<br>{_passage(one)}" for one in hit.passages)
     return f"<b>{_text(hit.title or hit.id)}</b>{where}{passages}"
 
