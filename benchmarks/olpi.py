@@ -25,10 +25,15 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
+from benchmarks.papers.measures import documents_of
+from benchmarks.papers.methods import Method
+from benchmarks.papers.protocol import Part, drawn
 from lpisearch.evaluation.similarity import pair_precision
 from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
 from lpisearch.methods.linalg import graph_grams, whole_space
+from lpisearch.methods.lpi import LPI
+from lpisearch.methods.lpp import LPP
 from lpisearch.methods.olpi import OLPI, orthogonal_directions
 from lpisearch.numeric.rows import unit_rows
 
@@ -54,9 +59,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--subsets", type=int, default=6)
+    parser.add_argument(
+        "--few-terms", action="store_true", help="compare iteration with the exact on 4,000 terms"
+    )
     parser.add_argument("--small-only", action="store_true", help="leave out 20 Newsgroups")
     options = parser.parse_args()
     with threadpool_limits(limits=1, user_api="blas"):
+        if options.few_terms:
+            print_few_terms()
+            return
         subsets = list(tdt2_subsets(options.data / "tdt2" / "tdt2.npz", options.subsets))
         print_directions(subsets)
         print_precision(subsets)
@@ -77,6 +88,20 @@ def tdt2_subsets(path: Path, count: int) -> Iterator[Subset]:
     for term in np.random.default_rng(0).choice(candidates, count, replace=False):
         rows = np.flatnonzero(counts[:, [term]].toarray().ravel())
         yield Subset(unit_rows(sparse.csr_array(counts[rows])), labels[rows])
+
+
+def print_few_terms() -> None:
+    """Compare directions by iteration with exact ones where terms are fewer than documents."""
+    subset = drawn("tdt2-20", 10, 50)[0]
+    every = documents_of(Part("clusters", "tdt2-20", Method.of("terms"), subset)).X
+    common = np.argsort(-np.bincount(every.indices, minlength=every.shape[1]))[:4000]
+    X = sparse.csr_array(every[:, np.sort(common)])
+    W = nearest(X, options=GraphOptions(n_neighbors=NEIGHBORS))
+    for method in (LPI, LPP):
+        for space in ("auto", None):
+            found: Any = method(50, svd_components=space).fit(X, affinity=W)
+            values = (1 - found.eigenvalues_)[[0, 1, 4, 9, 19, 49]].round(4)
+            print(f"{method.__name__} {X.shape} {found.solver_:10}", *values, flush=True)
 
 
 def print_directions(subsets: list[Subset]) -> None:

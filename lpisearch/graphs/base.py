@@ -61,7 +61,8 @@ class Graph:
         return builder(sum_duplicate_terms(X), labels, options or GraphOptions())
 
 
-EDGE_WEIGHTS = ("cosine", "binary", "heat")
+EDGE_WEIGHTS = ("cosine", "binary", "heat", "self-tuning", "fuzzy")
+METRICS = ("cosine", "euclidean")
 NEIGHBOURS = 15
 RADIUS = 1.2
 HEAT_SCALE = 1.0
@@ -80,11 +81,20 @@ class GraphOptions:
     radius
         ε of the ball graph: largest Euclidean distance between unit rows, from 0 to √2.
     edge_weights
-        "cosine"; "binary", all edges 1; or "heat", exp(-distance² / heat_scale).
+        "cosine"; "binary", all edges 1; "heat", exp(-distance² / heat_scale); "self-tuning",
+        exp(-distance² / σσ') with the distances σ of the last neighbour of each end; or "fuzzy",
+        the probabilities of UMAP.
     heat_scale
         t of the heat kernel.
     exact_documents
-        With more documents, the nearest are found approximately, in linear time.
+        With more documents, the nearest by cosine are found approximately, in linear time.
+    metric
+        Of nearest neighbours, and of distances in weights: "cosine" for rows at unit length, or
+        "euclidean" for rows as they are given.
+    mutual
+        Whether both ends must be neighbours of each other, not either.
+    search
+        A transformer that finds the nearest, such as `KNeighborsTransformer`; None for our own.
     """
 
     n_neighbors: int = NEIGHBOURS
@@ -92,15 +102,19 @@ class GraphOptions:
     edge_weights: str = EDGE_WEIGHTS[0]
     heat_scale: float = HEAT_SCALE
     exact_documents: int = EXACT_DOCUMENTS
+    metric: str = METRICS[0]
+    mutual: bool = False
+    search: Any = None
 
     def __post_init__(self) -> None:
         if self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors}.")
         if not 0 < self.radius <= math.sqrt(2):
             raise ValueError(f"radius must be above 0 and at most √2, not {self.radius}.")
-        if self.edge_weights not in EDGE_WEIGHTS:
-            known = ", ".join(EDGE_WEIGHTS)
-            raise ValueError(f"edge_weights must be one of {known}, not {self.edge_weights!r}.")
+        for name, choices in (("edge_weights", EDGE_WEIGHTS), ("metric", METRICS)):
+            if getattr(self, name) not in choices:
+                known, given = ", ".join(choices), getattr(self, name)
+                raise ValueError(f"{name} must be one of {known}, not {given!r}.")
         if not self.heat_scale > 0:
             raise ValueError(f"heat_scale must be above 0, not {self.heat_scale}.")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from lpisearch.graphs.affinity import Affinity, symmetric_edges
+from lpisearch.graphs.affinity import Affinity, euclidean, searched, symmetric_edges
 from lpisearch.graphs.base import GraphOptions
 from lpisearch.numeric.rows import unit_rows
 from lpisearch.numeric.threads import map_threads, one_blas_thread
@@ -39,15 +39,20 @@ def nearest(
 
     There is an edge if either end is among the nearest of the other. Only documents with a positive
     cosine are neighbours, so a document may have fewer than p, or none and degree 0. The diagonal
-    is zero. Beyond `exact_documents` documents, `pruned` finds them.
+    is zero. Beyond `exact_documents` documents, `pruned` finds them. With the Euclidean metric, the
+    nearest rows as they are given are neighbours, whatever their cosine and number.
     """
     options = options or GraphOptions()
     n = X.shape[0]
-    if n > options.exact_documents:
-        return pruned(X, labels, options)
     if n < 2:  # noqa: PLR2004 -- a pair
         return Affinity(edges=sparse.csr_array((n, n), dtype=X.dtype))
+    if options.search is not None:
+        return Affinity(edges=searched(X, options))
     p = min(options.n_neighbors, n - 1)
+    if options.metric == "euclidean":
+        return Affinity(edges=euclidean(X, *_nearest_rows(X, p), options))
+    if n > options.exact_documents:
+        return pruned(X, labels, options)
 
     def select(cosines: Floats, start: int) -> tuple[NDArray[np.intp], Floats]:
         del start
@@ -60,6 +65,23 @@ def nearest(
     named = sparse.csr_array((np.maximum(cosines, 0), columns, np.arange(n + 1) * p), shape=(n, n))
     named.eliminate_zeros()
     return Affinity(edges=symmetric_edges(named, options))
+
+
+def _nearest_rows(X: Matrix, p: int) -> tuple[NDArray[np.intp], Floats]:
+    """Return the p nearest other rows of each row, and their squared distances."""
+    rows = sparse.csr_array(X)
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+    def select(products: Floats, start: int) -> tuple[NDArray[np.intp], Floats]:
+        here = np.arange(len(products))
+        scores = 2 * products - squares
+        scores[here, start + here] = -np.inf
+        columns = largest(scores, p)
+        own = squares[start + here][:, np.newaxis]
+        return columns, own - np.take_along_axis(scores, columns, axis=1)
+
+    blocks = map_cosines(X, select)
+    return tuple(np.concatenate(each) for each in zip(*blocks, strict=True))  # type: ignore[return-value]  # of two
 
 
 def ball(

@@ -38,7 +38,7 @@ def same_label(
     to each by an equal share; one without labels has no edge.
     """
     options = options or GraphOptions()
-    shares, _ = memberships(labels, X.shape[0])
+    shares = several_classes(labels, X.shape[0])
     return Affinity(factor=_class_factor(shares, X.dtype, binary=options.edge_weights == "binary"))
 
 
@@ -95,6 +95,14 @@ def memberships(labels: Any, n_documents: int) -> tuple[sparse.csr_array, list[A
     indices = np.array([numbers[name] for name in flat], dtype=np.int32)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return sparse.csr_array((data, indices, indptr), shape=(n_documents, len(names))), names
+
+
+def several_classes(labels: Any, n_documents: int) -> sparse.csr_array:
+    """Return the memberships of documents; ValueError if all are of one class."""
+    shares, names = memberships(labels, n_documents)
+    if len(names) == 1:
+        raise ValueError(f"All documents have the same label ({names[0]!r}): 1 class.")
+    return shares
 
 
 def _flagged(flags: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
@@ -24,6 +24,7 @@ from lpisearch.graphs.base import (
     EDGE_WEIGHTS,
     GRAPHS,
     HEAT_SCALE,
+    METRICS,
     NEIGHBOURS,
     RADIUS,
     GraphOptions,
@@ -108,7 +109,8 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Methods without a graph do not use labels.
         affinity
             A ready graph (an `Affinity` or a symmetric matrix), in place of one built from X
-            and y. Methods without a graph do not use it.
+            and y. Methods without a graph do not use it. Cross-validation cuts a matrix by rows
+            alone, but an `Affinity` by rows and columns.
 
         Raises
         ------
@@ -215,11 +217,40 @@ class Projection(DocumentTransformer):
         """The weight of each dimension where documents are compared by cosine: 1 by default."""
         return np.ones(self.n_components_, dtype=self.components_.dtype)
 
+    def inverse_transform(self, Z: Any) -> Floats:
+        """Return documents with these places, as near to the mean (or, without, to 0) as can be.
+
+        That is `Z @ pinv(components_).T`; a method with a mean sees differences from it alone.
+        """
+        check_is_fitted(self, "components_")
+        C, mean = self.components_.astype(np.float64), getattr(self, "mean_", None)
+        origin = np.zeros(C.shape[1]) if mean is None else mean
+        shifted = np.asarray(Z) - C @ origin
+        documents = origin + shifted @ linalg.pinvh(C @ C.T) @ C
+        return np.asarray(documents, self.components_.dtype)
+
     def _store(self, components: Floats, eigenvalues: Floats, requested: int) -> None:
         """Store the learned map with its signs fixed; warn if it is smaller than requested."""
         self._set_dimensions(len(components), requested, components.shape[1])
         self.components_ = with_fixed_signs(components)
         self.eigenvalues_ = eigenvalues.astype(components.dtype)
+
+
+class TermSelector(Projection):
+    """A linear map that uses some of the terms; `selected_` has their columns."""
+
+    selected_: NDArray[np.intp]
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:  # noqa: FBT001, FBT002 -- as in scikit-learn
+        """Return a mask of the selected terms, or their columns in ascending order."""
+        check_is_fitted(self, "selected_")
+        mask = np.zeros(self.n_features_in_, np.bool_)
+        mask[self.selected_] = True
+        return np.flatnonzero(mask) if indices else mask
+
+    def _store(self, components: Floats, eigenvalues: Floats, requested: int) -> None:
+        super()._store(components, eigenvalues, requested)
+        self.selected_ = np.flatnonzero(self.components_.any(axis=0))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -230,19 +261,22 @@ class GraphParameters:
     ----------
     graph
         A name from `GRAPHS`, or "auto": by label if all documents have one, by nearness if none
-        has, otherwise both ("blend").
-    n_neighbors, radius, edge_weights, heat_scale
+        has, otherwise both ("blend"). Or a transformer that finds neighbours, such as
+        scikit-learn's `KNeighborsTransformer(mode="distance")`; labels are then not used.
+    n_neighbors, radius, edge_weights, heat_scale, metric, mutual
         See `lpisearch.graphs.base.GraphOptions`.
     eigenvalue_power
         `embed` scales each dimension by its graph eigenvalue to this power; `components_` does
         not contain the scale.
     """
 
-    graph: str = "auto"
+    graph: Any = "auto"
     n_neighbors: int = NEIGHBOURS
     radius: float = RADIUS
     edge_weights: str = EDGE_WEIGHTS[0]
     heat_scale: float = HEAT_SCALE
+    metric: str = METRICS[0]
+    mutual: bool = False
     eigenvalue_power: float = EIGENVALUE_POWER
 
 
@@ -278,6 +312,9 @@ class GraphTransformer(GraphParameters, DocumentTransformer):
             radius=self.radius,
             edge_weights=self.edge_weights,
             heat_scale=self.heat_scale,
+            metric=self.metric,
+            mutual=self.mutual,
+            search=self.graph if hasattr(self.graph, "fit_transform") else None,
         )
 
     def _check_parameters(self) -> None:
@@ -297,8 +334,10 @@ class GraphTransformer(GraphParameters, DocumentTransformer):
 
     def _graph_name(self, y: Sequence[Any] | None, n_documents: int) -> str:
         """Resolve "auto": by label if all have one, by nearness if none has, else a blend."""
+        if hasattr(self.graph, "fit_transform"):
+            return "nearest"
         if self.graph in GRAPHS:
-            return self.graph
+            return str(self.graph)
         if self.graph != "auto":
             known = ", ".join(["auto", *GRAPHS])
             raise ValueError(f"graph must be one of {known}, not {self.graph!r}.")
@@ -476,7 +515,7 @@ def check_count(name: str, value: Any, *, auto: bool = False) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         choice = ' or "auto"' if auto else ""
-        raise ValueError(f"{name} must be a whole number above 0{choice}, not {value!r}.")
+        raise ValueError(f"{name} must be a whole number above 0{choice}, not {_plain(value)!r}.")
 
 
 def check_not_negative(name: str, value: Any, *, auto: bool = False) -> None:
@@ -486,10 +525,15 @@ def check_not_negative(name: str, value: Any, *, auto: bool = False) -> None:
     number = isinstance(value, (int, float, np.integer, np.floating))
     if isinstance(value, bool) or not number or not 0 <= value < np.inf:
         choice = ' or "auto"' if auto else ""
-        raise ValueError(f"{name} must be a number of at least 0{choice}, not {value!r}.")
+        raise ValueError(f"{name} must be a number of at least 0{choice}, not {_plain(value)!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse what is not one of the choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {_plain(value)!r}.")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python, for a message."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -25,7 +25,7 @@ LANDMARKS = 2000
 
 GRAPH_PARAMETERS = (
     *("graph", "n_neighbors", "radius", "edge_weights", "heat_scale"),
-    "eigenvalue_power",
+    *("metric", "mutual", "eigenvalue_power"),
 )
 
 

@@ -42,7 +42,9 @@ class Eigenmaps(ResponseTransformer, Embedding):
         y(x) = (1 / λ) Σᵢ w(x, i) y_i / Σᵢ w(x, i)
 
     It has no label, so with `graph` "label" or "blend", or a ready graph, its neighbours are
-    the nearest documents. A document in the direction of a fitted one gets the same place.
+    the nearest documents by cosine; so they are with the Euclidean metric, a mutual graph or a
+    search of your own. Self-tuning and fuzzy weights of it are its cosines. A document in the
+    direction of a fitted one gets the same place.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class Eigenmaps(ResponseTransformer, Embedding):
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`.
     solver, tolerance, random_state
         Parameters of the eigenproblem: see `RLPI`.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
 
     Attributes
@@ -117,6 +119,8 @@ class Eigenmaps(ResponseTransformer, Embedding):
     def _edge_arrays(self, graph: Graph, n_documents: int) -> dict[str, NDArray[Any]]:
         """Return how a new document finds its neighbours, and how its edges are weighted."""
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
+        if edge_weights in {"self-tuning", "fuzzy"}:
+            edge_weights = "cosine"
         if graph.has_ball:
             most, least = n_documents, self.graph_options.min_cosine
         elif graph.is_complete:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.methods.base import NotConverged, check_count, check_not_negative, generator
+from lpisearch.methods.base import (
+    NotConverged,
+    TermSelector,
+    check_count,
+    check_not_negative,
+    generator,
+)
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.methods.regression import ridge, row_norms, squared
@@ -33,7 +39,7 @@ AUTO_SHARE = 0.01
 
 
 @dataclass(eq=False, repr=False)
-class FSSL(ResponseProjection):
+class FSSL(TermSelector, ResponseProjection):
     """Joint feature selection and subspace learning, in its unsupervised form by the graph.
 
     With documents as rows of X (the papers write them as columns) and the leading eigenvectors of
@@ -51,6 +57,8 @@ class FSSL(ResponseProjection):
         Dimensions, or "auto": see `lpisearch.methods.responses.choose_dimensions`.
     mu
         Strength of the penalty, or "auto": a hundredth of the strength that excludes every term.
+        It grows with the length of y: yᵀ D y is the sum of the degrees D here, so that a typical
+        entry is 1; with yᵀ D y = 1, as in the paper, μ is divided by the root of that sum.
         One that excludes every term is a ValueError that names the limit.
     tol
         The iteration ends when the duality gap proves that the objective exceeds its minimum by
@@ -59,7 +67,7 @@ class FSSL(ResponseProjection):
         Limit of steps, at which it ends with the warning `NotConverged`.
     random_state
         Seed of the eigenproblem.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
 
     Attributes
@@ -109,7 +117,6 @@ class FSSL(ResponseProjection):
         with self._timed("regression"):
             coefficients = self._regress(X, responses.vectors)
         self.n_iter_ = max(len(self.objective_) - 1, 1)
-        self.selected_ = np.flatnonzero(coefficients.any(axis=1))
         self._store(coefficients.T, responses.values, responses.requested)
 
     def _check_parameters(self) -> None:

@@ -86,7 +86,7 @@ class KRLPI(ResponseTransformer, Embedding):
         Parameters of the eigenproblem: see `RLPI`.
     random_state
         Seed of the block solver and of the landmarks.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`; neighbours are found by cosine, not by the kernel.
 
     Attributes

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from lpisearch.methods.base import GraphProjection
+from lpisearch.methods.base import GraphProjection, TermSelector
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import best_terms, laplacian_scores
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class LaplacianScore(GraphProjection):
+class LaplacianScore(TermSelector, GraphProjection):
     """Selection of terms by their Laplacian score.
 
     With documents as rows, W the affinity of the graph, D its degrees and L = D - W, the score of
@@ -39,7 +39,7 @@ class LaplacianScore(GraphProjection):
         Whether f is centred in fᵀ D f, as by He, Cai and Niyogi. Equation 7 of lpfl-2012 does not
         centre: a term that all documents share equally then has the best score of all, although
         it distinguishes none of them.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
 
     Attributes
@@ -89,6 +89,10 @@ class LaplacianScore(GraphProjection):
         check_is_fitted(self, "selected_")
         chosen: Any = self._documents(X, reset=False)[:, self.selected_]
         return chosen if isinstance(chosen, np.ndarray) else np.asarray(chosen.toarray())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the selected terms, best first."""
+        return np.asarray(_check_feature_names_in(self, input_features)[self.selected_])
 
     @property
     def components_(self) -> Floats:  # type: ignore[override]  # thousands of rows: made on demand

@@ -284,21 +284,10 @@ RANK_TOLERANCE = 1e-5
 # Columns to multiply by the graph at a time.
 COLUMNS = 64
 
-# Up to this many documents (or terms) "auto" keeps the whole space, as the papers do.
+# Beyond this many documents and terms, "auto" finds directions by iteration.
 FULL_SPACE = 3000
-# Beyond: this many dimensions, or 1.5 times those requested if that is more.
-LEADING_SPACE = 300
 # Up to so many a part of the space is cut from the whole.
 _SMALL_SPACE = 1000
-
-
-def space_dimensions(svd_components: int | str | None, most: int, n_components: int) -> int:
-    """Resolve `svd_components` for at most `most` dimensions; "auto" is all up to 3,000."""
-    if svd_components is None:
-        return most
-    if svd_components != "auto":
-        return min(int(svd_components), most)
-    return most if most <= FULL_SPACE else min(max(LEADING_SPACE, n_components * 3 // 2), most)
 
 
 class DocumentSpace(NamedTuple):
@@ -338,17 +327,12 @@ class DocumentSpace(NamedTuple):
 
 
 def document_space(
-    X: Matrix,
-    svd_components: int | str | None,
-    n_components: int,
-    rng: np.random.Generator,
-    *,
-    mean: Floats | None = None,
+    X: Matrix, limit: int | None, rng: np.random.Generator, *, mean: Floats | None = None
 ) -> DocumentSpace:
-    """Return the space of X, minus the mean if given, that `space_dimensions` selects."""
+    """Return the space of X, minus the mean if given, or so many leading dimensions of it."""
     most = min(X.shape)
-    limit = space_dimensions(svd_components, most, n_components)
-    if limit >= most or most <= _SMALL_SPACE:
+    limit = most if limit is None else min(limit, most)
+    if limit == most or most <= _SMALL_SPACE:
         return whole_space(X, mean).leading(limit)
     return leading_space(X, limit, rng, mean)
 

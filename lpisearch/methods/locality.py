@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from lpisearch.methods.base import GraphProjection, check_count, generator
-from lpisearch.methods.eigen import graph_vectors
+from lpisearch.methods.eigen import GraphVectors, graph_vectors
 from lpisearch.methods.gram import SparseGram, same_documents
 from lpisearch.methods.linalg import (
     FULL_SPACE,
     document_space,
     graph_grams,
-    space_dimensions,
     transposed,
     whole_space,
 )
@@ -44,6 +44,8 @@ RANK_TOLERANCE = 1e-10
 CONSTANT_SHARE = 1 - 1e-6
 # Of an eigenvector of the graph, what its direction may miss.
 _LEFT = 3e-3
+# Of vectors about a mean; and what moves their values above 0, that of the vector left out.
+_TOLERANCE, _SHIFT = 1e-6, 2.0
 
 
 class LocalityDirections(NamedTuple):
@@ -79,16 +81,13 @@ class LocalityProjection(GraphProjection):
 
     def _directions(self, X: Matrix, W: Affinity, mean: Floats | None = None) -> LocalityDirections:
         rng, count, least = generator(self.random_state), int(self.n_components), min(X.shape)
-        many = X.shape[1] >= X.shape[0] > FULL_SPACE
-        if many and self.svd_components == "auto" and mean is None:
+        if self.svd_components == "auto" and least > FULL_SPACE:
             self.solver_: str = "iterative"
-            directions = iterated_directions(X, W, count, rng)
+            directions = iterated_directions(X, W, count, rng, mean)
         else:
-            dimensions = space_dimensions(self.svd_components, least, count)
-            self.solver_ = "exact" if dimensions == least else "leading"
-            directions = locality_directions(
-                X, W, count, rng=rng, svd_components=self.svd_components, mean=mean
-            )
+            limit = self.svd_components if isinstance(self.svd_components, int) else None
+            self.solver_ = "exact" if limit is None or limit >= least else "leading"
+            directions = locality_directions(X, W, count, rng=rng, limit=limit, mean=mean)
         if directions.bounds is not None:
             self.bounds_: Floats = directions.bounds
         return directions
@@ -100,18 +99,18 @@ def locality_directions(
     count: int,
     *,
     rng: np.random.Generator,
-    svd_components: int | str | None = "auto",
+    limit: int | None = None,
     mean: Floats | None = None,
 ) -> LocalityDirections:
     """Find the `count` leading directions, or fewer if there are no more.
 
-    `svd_components` limits the space (see `space_dimensions`). If given, `mean` is subtracted.
+    A limit leaves that many leading dimensions of the space. If given, `mean` is subtracted.
     """
     linked = np.flatnonzero(participating_degrees(W))
     if len(linked) == 0:
         return LocalityDirections(np.empty((0, X.shape[1]), X.dtype), np.empty(0))
     some: Matrix = X[linked]
-    space = document_space(some, svd_components, count, rng, mean=mean)
+    space = document_space(some, limit, rng, mean=mean)
     U = np.zeros((X.shape[0], len(space.scales)))
     U[linked] = space.documents
     values, b = _maximise(U, W, count)
@@ -120,27 +119,54 @@ def locality_directions(
 
 
 def iterated_directions(
-    X: Matrix, W: Affinity, count: int, rng: np.random.Generator
+    X: Matrix, W: Affinity, count: int, rng: np.random.Generator, mean: Floats | None = None
 ) -> LocalityDirections:
     """Find directions in all of the space of many documents, without decomposing it.
 
     If no two documents depend on each other, the places Xa are the eigenvectors y of W y = λ D y
     (rlpi-2007, theorem 1), so a = Xᵀc with XXᵀc = y. What the solution misses of y, and documents
-    that do depend, are made up for within the span of all a.
+    that do depend, are made up for within the span of all a. About the mean, places sum to 0: the
+    y are eigenvectors among such vectors, and c is chosen to sum to 0 as well.
     """
     linked = np.flatnonzero(W.component_labels >= 0)
     some, among = sparse.csr_array(X)[linked], W.of(linked)
     groups = same_documents(some, among.edges)
     some, among = some[np.unique(groups, return_index=True)[1]], among.merged(groups)
-    found = graph_vectors(among, count, rng=rng, solver="arpack")
+    if mean is None:
+        found = graph_vectors(among, count, rng=rng, solver="arpack")
+    else:
+        found = _vectors_of_sum_0(among, np.bincount(groups), count, rng)
     gram = SparseGram.of(some, among.edges, rng)
-    a = transposed(some) @ np.column_stack([gram.solve(y, _LEFT) for y in found.vectors.T])
-    places = some @ a
+    c = np.column_stack([gram.solve(y, _LEFT) for y in found.vectors.T])
+    if mean is not None:
+        level = gram.solve(np.ones(len(c)), _LEFT)
+        c -= np.outer(level, c.sum(axis=0) / level.sum())
+    a = transposed(some) @ c
+    places = some @ a - (0 if mean is None else mean @ a)
     values, b = linalg.eigh(
         places.T @ (among @ places), places.T @ (among.degrees[:, np.newaxis] * places)
     )
     a = (a @ b[:, ::-1]) * np.sqrt(among.degrees.sum())
     return LocalityDirections(a.T.astype(X.dtype), values[::-1], found.values)
+
+
+def _vectors_of_sum_0(
+    W: Affinity, sizes: NDArray[np.intp], count: int, rng: np.random.Generator
+) -> GraphVectors:
+    """Find the largest yᵀ W y / yᵀ D y among the y with sizesᵀ y = 0, orthogonal in D."""
+    scale = 1 / np.sqrt(W.degrees)
+    level = scale * sizes / np.linalg.norm(scale * sizes)
+
+    def image(u: Floats) -> Floats:
+        u = u.ravel() - level * (level @ u.ravel())
+        u = scale * (W @ (scale * u)) + _SHIFT * u
+        return np.asarray(u - level * (level @ u))
+
+    operator: Any = LinearOperator(W.shape, matvec=image, dtype=np.float64)
+    start: Any = rng.standard_normal(len(level))
+    values, u = eigsh(operator, k=count, which="LA", v0=start, tol=_TOLERANCE)
+    y = scale[:, np.newaxis] * u[:, ::-1] * np.sqrt(W.degrees.sum())
+    return GraphVectors(y, values[::-1] - _SHIFT, 0)
 
 
 def participating_degrees(W: Affinity) -> Floats:

@@ -30,6 +30,7 @@ import numpy as np
 
 from lpisearch.methods.base import (
     NotConverged,
+    TermSelector,
     check_choice,
     check_count,
     check_not_negative,
@@ -52,7 +53,7 @@ SELECTIONS = ("auto", "alternating", "exchange")
 
 
 @dataclass(eq=False, repr=False)
-class LPFL(ResponseProjection):
+class LPFL(TermSelector, ResponseProjection):
     """Locality preserving feature learning: select and combine terms at once.
 
     With documents as rows of X (the paper writes them as columns) and the leading eigenvectors of
@@ -87,7 +88,7 @@ class LPFL(ResponseProjection):
         Limit of steps, at which it ends with the warning `NotConverged`.
     random_state
         Seed of the eigenproblem and of the estimate of the step size.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`. The paper's experiments use 5 neighbours.
 
     Attributes
@@ -171,7 +172,6 @@ class LPFL(ResponseProjection):
             if self.selection == "exchange" or (self.selection == "auto" and is_few):
                 chosen = np.flatnonzero(coefficients.any(axis=1))
                 coefficients = exchange_terms(X, responses.vectors, chosen).coefficients
-        self.selected_ = np.flatnonzero(coefficients.any(axis=1))
         self._store(coefficients.T, responses.values, responses.requested)
 
     def _check_parameters(self) -> None:

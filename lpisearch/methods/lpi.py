@@ -27,12 +27,12 @@ class LPI(LocalityProjection):
     svd_components
         How many leading dimensions of the SVD space are used: "auto" or None for all. With None
         the directions are exact, in time cubic in the number of documents or terms, whichever is
-        smaller. With "auto" they are found by iteration beyond 3,000 documents
-        of at least as many terms, and with fewer terms in the leading 300 dimensions, or 1.5 times
-        `n_components` if that is more.
+        smaller. With "auto" they are found by iteration beyond 3,000 of both. It is close where
+        there are at least twice as many terms as documents, and less so with fewer: `bounds_`
+        says how close.
     random_state
         Seed of the starts of iterations.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
 
     Attributes

@@ -42,12 +42,10 @@ class LPP(LocalityProjection):
         then, if they are linearly independent, the places are those of `Eigenmaps`
         (proposition 4.1), and the map is that of `LPI`.
     svd_components
-        How many principal components are used. None: all, in time cubic in the number of
-        documents or terms, whichever is smaller. "auto": all up to 3,000, else 300 or 1.5 times
-        `n_components`, whichever is larger.
+        How many principal components are used: "auto" or None for all; see `LPI`.
     random_state
-        Seed of a truncated decomposition.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+        Seed of the starts of iterations.
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`. The graph is that of uncentred documents: inner products of
         centred ones sum to 0, so that a complete graph would have no degrees.
 
@@ -60,6 +58,8 @@ class LPP(LocalityProjection):
         The mean m of the documents that have a neighbour.
     eigenvalues_
         λ of each, largest first, all above zero.
+    solver_, bounds_
+        See `LPI`.
     n_graph_components_, n_isolated_
         Connected parts of the graph, and documents without a neighbour, which are left out.
 

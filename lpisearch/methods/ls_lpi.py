@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lpisearch.methods.base import check_count
+from lpisearch.methods.base import TermSelector, check_count
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import (
     LocalityProjection,
@@ -18,7 +18,7 @@ from lpisearch.methods.locality import (
 
 
 @dataclass(eq=False, repr=False)
-class LSLPI(LocalityProjection):
+class LSLPI(TermSelector, LocalityProjection):
     """Locality preserving indexing on the terms with the best Laplacian scores.
 
     The two-phase method of lpfl-2012, section 5 (documents are rows here): see `LaplacianScore`
@@ -36,7 +36,7 @@ class LSLPI(LocalityProjection):
         Whether terms are centred: see `LaplacianScore`.
     svd_components, random_state
         See `LPI`; the space is that of the selected terms.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
 
     Attributes
@@ -49,6 +49,8 @@ class LSLPI(LocalityProjection):
         The Laplacian score of every term.
     eigenvalues_
         λ of each, largest first, all above zero.
+    solver_, bounds_
+        See `LPI`.
     n_graph_components_, n_isolated_
         Connected parts of the graph, and documents without a neighbour, which are left out.
 
@@ -81,10 +83,10 @@ class LSLPI(LocalityProjection):
             count = max(1, int(np.count_nonzero(self.scores_ < 1)))
         else:
             count = checked_selection(self.n_selected, X.shape[1])
-        self.selected_ = np.sort(best_terms(self.scores_, count))
-        directions = self._directions(X[:, self.selected_], W)
+        selected = np.sort(best_terms(self.scores_, count))
+        directions = self._directions(X[:, selected], W)
         components = np.zeros((len(directions.components), X.shape[1]), X.dtype)
-        components[:, self.selected_] = directions.components
+        components[:, selected] = directions.components
         self._store(components, directions.values, self.n_components)
 
     def _check_parameters(self) -> None:

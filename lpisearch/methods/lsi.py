@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
 
 from lpisearch.methods.base import Projection, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
@@ -62,3 +65,15 @@ class LSI(Projection):
         rng = generator(self.random_state)
         svd = truncated_svd(X, self.n_components, rng=rng, solver=self.solver)
         self._store(svd.terms, svd.values**2, self.n_components)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add documents: decompose them together with what was kept of all before.
+
+        With as many dimensions as the documents have, the result is that of `fit` on all of them.
+        """
+        if not hasattr(self, "components_"):
+            return self.fit(X, y)
+        X = sparse.csr_array(self._documents(X, reset=False))
+        kept = self.components_ * np.sqrt(self.eigenvalues_)[:, np.newaxis]
+        self._fit(sparse.csr_array(sparse.vstack([sparse.csr_array(kept), X])), y, None)
+        return self

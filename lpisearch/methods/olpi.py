@@ -59,7 +59,7 @@ class OLPI(LocalityProjection):
         smaller. With "auto" they are found by iteration beyond 3,000 (see Notes).
     random_state
         Seed of the starts of iterations.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`. The paper's experiments use 7 neighbours. With an eigenvalue power
         of 0, `embed` keeps the metric.
 
@@ -121,6 +121,8 @@ class OLPI(LocalityProjection):
         with self._timed("graph"):
             W = self._affinity(X, y, affinity)
         least = min(X.shape)
+        # Two documents that are each other's only neighbour have the constant direction alone.
+        self._set_dimensions(max(X.shape[0] - W.n_isolated - 2, 0), 0, X.shape[1])
         part = isinstance(self.svd_components, int) and self.svd_components < least
         whole = least <= FULL_SPACE or self.svd_components is None
         self.solver_ = "leading" if part else "exact" if whole else "iterative"
@@ -135,7 +137,7 @@ class OLPI(LocalityProjection):
         rng, limit = generator(self.random_state), self.svd_components
         with self._timed("space"):
             limit = limit if isinstance(limit, int) else None
-            space = document_space(X, limit, self.n_components, rng)
+            space = document_space(X, limit, rng)
         with self._timed("directions"):
             affinity_gram, degree_gram = graph_grams(space.documents, W)
             # Without any edge the directions would be those of LSI, each of weight 0.

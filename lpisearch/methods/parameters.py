@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from lpisearch.graphs.base import EDGE_WEIGHTS, RADIUS
+from lpisearch.graphs.base import EDGE_WEIGHTS, METRICS, RADIUS
 from lpisearch.methods.catalogue import CATALOGUE, GRAPH_PARAMETERS
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ _PARAMETERS: Mapping[str, Parameter] = {
     "label_strength": _STRENGTH_OR_AUTO,
     "landmarks": _COUNT,
     "max_iter": _COUNT,
+    "metric": Parameter(str, choices=METRICS),
     "mu": _STRENGTH_OR_AUTO,
+    "mutual": Parameter(bool),
     "n_init": _COUNT,
     "n_selected": _COUNT_OR_AUTO,
     "regression_tolerance": _STRENGTH_OR_AUTO,

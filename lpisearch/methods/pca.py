@@ -12,12 +12,14 @@ from lpisearch.methods.linalg import centred_svd
 
 @dataclass(eq=False, repr=False)
 class PCA(Projection):
-    """Principal component analysis, without storing the centred documents.
+    """Principal component analysis; places are those of uncentred documents.
 
     With documents as rows and m their mean, the components are the leading eigenvectors of the
     covariance matrix (lpp-analysis-2005, section 2; the paper writes documents as columns):
 
         C = (X - 1mᵀ)ᵀ (X - 1mᵀ) / n.
+
+    The centred documents are never stored, and `transform` does not centre (see Notes).
 
     Documents without a term are left out. Labels and graphs are not used.
 

@@ -221,7 +221,7 @@ def _check_share(name: str, value: Any, *, whole: bool = False) -> None:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not number or not (0 < value < 1 or (whole and value == 1)):
         limits = 'above 0 and at most 1, or "auto"' if whole else "between 0 and 1"
-        raise ValueError(f"{name} must be {limits}, not {value!r}.")
+        raise ValueError(f"{name} must be {limits}, not {value}.")
 
 
 # Size of a block of entries x factors that fits into the cache: several times faster.

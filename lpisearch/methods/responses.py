@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import linalg
 
-from lpisearch.graphs.supervision import memberships
+from lpisearch.graphs.supervision import memberships, several_classes
 from lpisearch.methods.base import (
     GraphProjection,
     GraphTransformer,
@@ -260,10 +260,9 @@ def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> Gr
     every document has one label. Every eigenvalue is 1. A typical entry is 1; documents without a
     label have 0.
     """
-    shares, names = memberships(y, n_documents)
-    found = shares_responses(shares, dtype)
+    found = shares_responses(several_classes(y, n_documents), dtype)
     if found.vectors.shape[1] == 0:
-        raise ValueError(f"All documents have the same label ({names[0]!r}): {len(names)} class.")
+        raise ValueError("All documents have the same labels, so that nothing distinguishes them.")
     return found
 
 

@@ -80,7 +80,7 @@ class RLPI(ResponseProjection):
         large X is. "auto" is 0.03, or 1e-6 if α is 0, which is least squares.
     random_state
         Seed of the block solver.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`; "blend" makes one graph of labels and neighbours.
 
     Attributes

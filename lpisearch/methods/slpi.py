@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.methods.base import check_not_negative, generator
+from lpisearch.methods.base import TermSelector, check_not_negative, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import lasso, vanishing_penalties
 from lpisearch.methods.responses import ResponseProjection
@@ -24,7 +24,7 @@ BETA_A_DOCUMENT = 0.001
 
 
 @dataclass(eq=False, repr=False)
-class SLPI(ResponseProjection):
+class SLPI(TermSelector, ResponseProjection):
     """Sparse locality preserving indexing by spectral regression with an L1 penalty.
 
     1. A graph W joins each document to its nearest neighbours (or to those of its class).
@@ -45,10 +45,12 @@ class SLPI(ResponseProjection):
         labelled documents have at most one dimension fewer than classes.
     beta
         β of the formula above, which is not divided by n, the number of documents with a term.
-        The length of y is √n, so the same effect needs a β that grows with n. "auto" is n / 1000
+        The length of y is about √n (yᵀ D y is the sum of the degrees D, so that a typical entry is
+        1; a paper with yᵀ D y = 1 has its β divided by the root of that sum), so the same effect
+        needs a β that grows with n. "auto" is n / 1000
         for rows of unit length (otherwise times their root mean square length), but at most a
         tenth of the β that leaves no term in a dimension.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
     solver, tolerance, random_state
         Parameters of the eigenproblem: see `RLPI`.
@@ -59,6 +61,8 @@ class SLPI(ResponseProjection):
         n_components_ x n_terms, a dense array with exact zeros.
     eigenvalues_
         λ of each dimension, largest first.
+    selected_
+        The columns of the terms that any dimension has.
     penalties_
         β of each dimension; all equal `beta` unless that is "auto".
     scales_, n_graph_components_, n_isolated_, seconds_

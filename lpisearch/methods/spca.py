@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from lpisearch.methods.base import Projection, generator
+from lpisearch.methods.base import TermSelector, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import cardinality_for, lasso
 from lpisearch.methods.linalg import centred_svd
 
 
 @dataclass(eq=False, repr=False)
-class SPCA(Projection):
+class SPCA(TermSelector):
     """Sparse principal components, by a lasso path on each ordinary principal component.
 
     With documents as rows, m their mean and v an ordinary principal component, the scores
@@ -44,6 +44,8 @@ class SPCA(Projection):
         Variance of each ordinary component, largest first.
     mean_
         The mean document m.
+    selected_
+        The columns of the terms that any component has.
     penalties_
         β of each component at the end of its path.
     cardinality_

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from lpisearch.methods.base import generator
+from lpisearch.methods.base import TermSelector, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.lasso import cardinality_for, lasso
 from lpisearch.methods.responses import ResponseProjection
 
 
 @dataclass(eq=False, repr=False)
-class SPG(ResponseProjection):
+class SPG(TermSelector, ResponseProjection):
     """Sparse projections over graphs: a lasso path on each eigenvector of a document graph.
 
     1. A graph W joins each document to its nearest neighbours (or to those of its class).
@@ -36,7 +36,7 @@ class SPG(ResponseProjection):
     cardinality
         k, the largest number of terms in a dimension; "auto" is the square root of the number
         of terms, rounded up.
-    graph, n_neighbors, radius, edge_weights, heat_scale, eigenvalue_power
+    graph, n_neighbors, radius, edge_weights, heat_scale, metric, mutual, eigenvalue_power
         See `GraphParameters`.
     solver, tolerance, random_state
         Parameters of the eigenproblem: see `RLPI`.
@@ -47,6 +47,8 @@ class SPG(ResponseProjection):
         n_components_ x n_terms, a dense array with at most k non-zero entries in each row.
     eigenvalues_
         λ of each dimension, largest first.
+    selected_
+        The columns of the terms that any dimension has.
     penalties_
         β of each dimension at the end of its path.
     cardinality_
