@@ -66,7 +66,9 @@ _MOST_STEPS = 400
 _PAIRS = 20_000  # whose inner products are computed at a time
 # Added to the diagonal. The smallest eigenvalues of K approach 0 where terms are hardly more than
 # documents, and a solution would consist of what no map reaches.
-_RIDGE, _RIDGE_OF_FEW_TERMS = 1e-6, 1e-4
+_RIDGE, _RIDGE_OF_FEW_TERMS = 1e-9, 1e-6
+# Of a combination of documents that counts as a dependence.
+_LEAST_SQUARE = 1e-8
 _MANY_TERMS = 2  # for each document
 # Documents whose cosine is nearer to 1 count as one: K has no inverse with both.
 _SAME = 1e-6
@@ -74,7 +76,7 @@ _SAME = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class SparseGram:
-    """K of many documents by products with X and Xᵀ alone, in single precision.
+    """K of many documents by products with X and Xᵀ alone.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ class SparseGram:
 
     X: Any
     Xt: Any
-    ridge: np.float32
+    ridge: np.float64
     triangle: Any
     leading: Floats
     squares: Floats
@@ -97,30 +99,34 @@ class SparseGram:
     @classmethod
     def of(cls, X: Matrix, edges: sparse.csr_array | None, rng: np.random.Generator) -> Self:
         """Prepare to solve; documents that nearly repeat each other should have an edge."""
-        single: Any = sparse.csr_array(X.astype(np.float32))
+        single: Any = sparse.csr_array(X.astype(np.float64))
         Xt, n = transposed(single), X.shape[0]
         ridge = _RIDGE if X.shape[1] >= _MANY_TERMS * n else _RIDGE_OF_FEW_TERMS
         triangle = None if edges is None else _triangle(single, edges, ridge)
 
         def times(v: Floats) -> Floats:
-            return np.asarray(single @ (Xt @ v.ravel().astype(np.float32)), np.float64)
+            return np.asarray(single @ (Xt @ v.ravel().astype(np.float64)), np.float64)
 
         gram: Any = LinearOperator((n, n), matvec=times, dtype=np.float64)
         start: Any = rng.standard_normal(n)
         count = min(_LEADING, n - 2)
         squares, vectors = eigsh(gram, k=count, tol=_LEADING_TOLERANCE, v0=start)
-        leading = np.asfortranarray(vectors.astype(np.float32))
-        shifted = (squares + ridge).astype(np.float32)
-        return cls(single, Xt, np.float32(ridge), triangle, leading, shifted, np.empty((n, 0)))
+        leading = np.asfortranarray(vectors.astype(np.float64))
+        shifted = (squares + ridge).astype(np.float64)
+        return cls(single, Xt, np.float64(ridge), triangle, leading, shifted, np.empty((n, 0)))
 
     def solve(self, y: Floats, tolerance: float) -> Floats:
         """Return c with ‖y - K c‖ at most this share of ‖y‖, or as near as 400 steps come."""
         length = float(np.linalg.norm(y))
-        right = (y / length).astype(np.float32)
+        right = (y / length).astype(np.float64)
         c = self._by_leading(right)
         c += self._by_steps(self._beyond(right - self._times(c)), tolerance)
         c += self._by_leading(right - self._times(c))
         return c.astype(np.float64) * length
+
+    def reaches(self, c: Floats, a: Floats) -> bool:
+        """Whether c, with a = Xᵀc, is not a dependence of documents: y along it is out of reach."""
+        return bool(a @ a > _LEAST_SQUARE * (c @ c) or self.ridge > _LEAST_SQUARE)
 
     def _by_steps(self, residual: Floats, tolerance: float) -> Floats:
         """Minimise the residual beyond the leading directions by conjugate residuals."""
@@ -133,13 +139,13 @@ class SparseGram:
             if np.linalg.norm(residual) <= tolerance or curvature <= 0:
                 break
             conditioned = self._preconditioned(step_image)
-            length = np.float32(curvature / float(step_image @ conditioned))
+            length = np.float64(curvature / float(step_image @ conditioned))
             c += length * step
             residual = residual - length * step_image
             z = z - length * conditioned
             z_image = self._beyond(self._times(z))
             previous, curvature = curvature, float(z @ z_image)
-            ratio = np.float32(curvature / previous)
+            ratio = np.float64(curvature / previous)
             step = z + ratio * step
             step_image = z_image + ratio * step_image
         return c
@@ -181,7 +187,7 @@ def _triangle(X: Any, edges: sparse.csr_array, ridge: float) -> sparse.csr_array
     entries /= np.sqrt(np.maximum(entries[:, _LINKS:], np.finfo(float).tiny))
     columns = np.column_stack([earlier, np.arange(n)])
     numbers, places = np.nonzero(columns >= 0)
-    parts = (entries[numbers, places].astype(np.float32), (numbers, columns[numbers, places]))
+    parts = (entries[numbers, places].astype(np.float64), (numbers, columns[numbers, places]))
     return sparse.csr_array(parts, shape=(n, n))
 
 

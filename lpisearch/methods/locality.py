@@ -44,6 +44,8 @@ RANK_TOLERANCE = 1e-10
 CONSTANT_SHARE = 1 - 1e-6
 # Of an eigenvector of the graph, what its direction may miss.
 _LEFT = 3e-3
+# Of the constant, so that `CONSTANT_SHARE` can tell it.
+_LEFT_OF_CONSTANT = 1e-5
 # Of vectors about a mean; and what moves their values above 0, that of the vector left out.
 _TOLERANCE, _SHIFT = 1e-6, 2.0
 
@@ -137,17 +139,18 @@ def iterated_directions(
     else:
         found = _vectors_of_sum_0(among, np.bincount(groups), count, rng)
     gram = SparseGram.of(some, among.edges, rng)
-    c = np.column_stack([gram.solve(y, _LEFT) for y in found.vectors.T])
+    level = gram.solve(np.ones(len(among.degrees)), _LEFT_OF_CONSTANT)
+    c = np.column_stack([level, *(gram.solve(y, _LEFT) for y in found.vectors.T)])
     if mean is not None:
-        level = gram.solve(np.ones(len(c)), _LEFT)
-        c -= np.outer(level, c.sum(axis=0) / level.sum())
+        c = c[:, 1:] - np.outer(level, c[:, 1:].sum(axis=0) / level.sum())
     a = transposed(some) @ c
-    places = some @ a - (0 if mean is None else mean @ a)
-    values, b = linalg.eigh(
-        places.T @ (among @ places), places.T @ (among.degrees[:, np.newaxis] * places)
-    )
-    a = (a @ b[:, ::-1]) * np.sqrt(among.degrees.sum())
-    return LocalityDirections(a.T.astype(X.dtype), values[::-1], found.values)
+    U, triangle = np.linalg.qr(some @ a - (0 if mean is None else mean @ a))
+    values, b = _maximise(U, among, count)
+    bounds = found.values
+    if values[0] > bounds[0]:  # a direction that is nearly constant
+        bounds = np.append(1.0, bounds)
+    a = a @ linalg.solve_triangular(triangle, b)
+    return LocalityDirections(a.T.astype(X.dtype), values, bounds[: len(values)])
 
 
 def _vectors_of_sum_0(

@@ -88,8 +88,8 @@ class OLPI(LocalityProjection):
     graph of k parts has k such directions, one constant on each part; they come first.
 
     *Many documents.* Beyond 3,000 documents and terms, XXᵀc = Xa is solved by iteration until what
-    is left of Xa raises f by 1 % at most. The map stays orthonormal to rounding. `bounds_` says how
-    near f is. With fewer than twice as many terms as documents XXᵀ is nearly singular: 1e-4 is
+    is left of Xa raises f by 0.1 % at most. The map stays orthonormal to rounding. `bounds_` says
+    how near f is. With fewer than twice as many terms as documents XXᵀ is nearly singular: 1e-6 is
     added to its diagonal, and f is further from its bound.
 
     *Isolated documents.* f is 0 / 0 for a direction in which only documents without a neighbour
@@ -175,8 +175,8 @@ class OLPI(LocalityProjection):
 SMALL = 600
 # Of the eigenvectors: to rounding, or as near as the solver of c is.
 _EXACT, _NEAR = 1e-10, 1e-4
-# By how much what is left of y may raise f, and the least that single precision can tell.
-_SHARE_LEFT, _LEAST_LEFT = 0.01, 1e-4
+# By how much what is left of y may raise f, and the least that is worth the steps.
+_SHARE_LEFT, _LEAST_LEFT = 1e-3, 1e-6
 # A direction whose share of the degree is below this involves isolated documents only: rounding in
 # UᵀDU is about 1e-15 of its largest eigenvalue, and a linked document weighs far more than 1e-10.
 _UNSEEN = 1e-10
@@ -307,11 +307,14 @@ def document_directions(
     rows, mixing = np.zeros((count, X.shape[1])), np.zeros((len(degrees), count), order="F")
     values, bounds = np.zeros(count), np.zeros(count)
     for j in range(count):
-        u, bounds[j] = complement.leading()
-        # What is left of y adds at most twice its square to f.
-        left = np.sqrt(_SHARE_LEFT / 2 * max(1 - bounds[j], 0))
-        c = gram.solve(scale * u, max(left, _LEAST_LEFT))
-        a = Xt @ c
+        while True:
+            u, bounds[j] = complement.leading()
+            left = np.sqrt(_SHARE_LEFT / 2 * max(1 - bounds[j], 0))
+            c = gram.solve(scale * u, max(left, _LEAST_LEFT))
+            a = Xt @ c
+            if isinstance(gram, DecomposedGram) or gram.reaches(c, a):
+                break
+            complement.add(scale * c)
         for _ in range(2):  # the second pass removes what rounding left
             length = np.linalg.norm(a)
             a, c = a / length, c / length
