@@ -81,6 +81,7 @@ check: $(VENV)/.installed-dev   ## lint, types, import layers, layout, docs in s
 	$(BIN)/python docs/dependencies.py --check
 	$(BIN)/python docs/site.py --check
 	$(BIN)/python docs/coverage.py --check
+	@$(BIN)/python -m benchmarks.papers --stale | sed 's/^/Warning: /'
 
 format: $(VENV)/.installed-dev   ## bring the code into the one format
 	$(BIN)/ruff check --fix .

@@ -139,8 +139,15 @@ def main() -> None:
     PAGE.write_text("\n".join([TITLE, *parts]), encoding="utf-8")
 
 
+def _commit() -> str:
+    """Return the last commit that changed the package."""
+    words = ["git", "log", "-1", "--format=commit %h (%cs)", "--", "lpisearch"]
+    found = subprocess.run(words, cwd=PAGE.parents[1], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "an unknown commit"
+
+
 def _block(section: Section, data: Path, kept: Path) -> list[str]:
-    lines = [f"## {section.title}", "", section.text, ""]
+    lines = [f"## {section.title}", "", section.text, "", f"Measured on {_commit()}.", ""]
     for collection, command in section.commands:
         library = kept / f"{Path(collection).parts[0]}.db"
         if collection != TDT2:

@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import time
+from dataclasses import replace
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
 from benchmarks.papers.draws import kept_draws, read_draws
+from benchmarks.papers.freshness import commits, stale
 from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
@@ -34,6 +36,9 @@ def main(words: list[str] | None = None) -> int:
     if options.list:
         for paper in PAPERS:
             print("\n".join(f"{table.name:20} {table.title}" for table in paper.tables))
+        return 0
+    if options.stale:
+        print("\n".join(stale(options.into)))
         return 0
     names = chosen(options.tables)
     if not DATA.is_dir():
@@ -84,7 +89,8 @@ def reproduce(asked: Asked, folder: Path, cells: Cells, extent: Extent) -> None:
         found = table.findings(asked.form, results)
         wanted = dict.fromkeys(part for part in parts[table.name] if part.method.is_known)
         left = sum(part not in results for part in wanted)
-        found = found.with_left(left, len(wanted))
+        own = commits((part.method.name, results[part]) for part in wanted if part in results)
+        found = replace(found.with_left(left, len(wanted)), commits=own)
         if not asked.anew and behind_page(folder, table, asked.form, len(wanted)) > found.measured:
             print(f"{table.name}: its page rests on more draws than are kept, and stays as it is.",
                   file=sys.stderr)  # fmt: skip
@@ -121,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--known", action="store_true", help="measure nothing: write pages from what is known"
+    )
+    parser.add_argument(
+        "--stale", action="store_true", help="list what was measured with code that has changed"
     )
     for form in FORMS:
         parser.add_argument(f"--{form}", dest="form", action="store_const", const=form)

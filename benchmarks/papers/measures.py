@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.papers.categorisation import measure_categories
 from benchmarks.papers.datasets import load
+from benchmarks.papers.freshness import COMMIT, commit_of_code
 from benchmarks.papers.methods import learn
 from benchmarks.papers.readings import measure_lsi, measure_starts
 from lpisearch.evaluation.clustering import (
@@ -52,7 +53,7 @@ def measured(part: Part) -> dict[str, Any]:
     with threadpool_limits(1), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            found = MEASURES[part.measure].compute(part)
+            found = MEASURES[part.measure].compute(part) | {COMMIT: commit_of_code()}
         except ValueError as error:
             return {"error": str(error)}
     names = {warning.category.__name__ for warning in said}

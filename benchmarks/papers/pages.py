@@ -13,6 +13,7 @@ from lpisearch.model.report_text import as_json, as_markdown
 from lpisearch.model.reports import Report
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from benchmarks.papers.tables import Findings, Paper, PaperTable
@@ -27,7 +28,12 @@ def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found:
     report = Report(
         title=f"{paper.name}: {table.title}",
         command=f"python -m benchmarks.papers {table.name} --{form}",
-        parameters={"form": form, "extent": found.extent, "measured": found.measured},
+        parameters={
+            "form": form,
+            "extent": found.extent,
+            "measured": found.measured,
+            "commits": found.commits,
+        },
         versions=library_versions(),
         tables=(*(each.details() for each in found.comparisons), *found.tables),
         figures=found.figures,
@@ -83,12 +89,26 @@ def section(table: PaperTable, form: str, found: Findings) -> str:
     parts = [
         f"## {table.title}",
         f"`python -m benchmarks.papers {table.name} --{form}`. {_form(form)}: {found.extent}",
+        _measured_on(found.commits),
         f"#{text}" if text.startswith("## ") else text,
         *(f"![{figure.title}]({figure.name}.svg)" for figure in found.figures),
     ]
     if table.reasons:
         parts += ["**Differences and their causes.**", table.reasons]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n\n"
+
+
+def _measured_on(commits: Mapping[str, Sequence[str]]) -> str:
+    """Say on which commits the methods were measured."""
+    by_commit: dict[str, list[str]] = {}
+    for method, own in commits.items():
+        for commit in own:
+            by_commit.setdefault(commit, []).append(f"`{method}`")
+    said = [
+        f"{commit or 'commits before this was kept'} ({', '.join(methods)})"
+        for commit, methods in sorted(by_commit.items())
+    ]
+    return f"Measured on {', '.join(said)}." if said else ""
 
 
 def _form(form: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from benchmarks.papers.comparison import Comparison
@@ -27,6 +27,8 @@ class Findings:
     comparisons: tuple[Comparison, ...] = ()  # values compared
     tables: tuple[Table, ...] = ()  # what the paper has no number for, or only a curve
     figures: tuple[Figure, ...] = ()  # curves
+    # on which each method was measured
+    commits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     measured: int = 0  # how many measurements it rests on, of those that the form takes
 
     def with_left(self, left: int, parts: int) -> Findings:

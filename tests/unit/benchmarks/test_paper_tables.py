@@ -21,6 +21,7 @@ from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.draws import kept_draws, read_draws, write_draws
+from benchmarks.papers.freshness import commit_of_code, commits, modules_of, stale
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
@@ -171,6 +172,18 @@ def test_methods_are_named_with_some_of_their_settings() -> None:
     assert method.is_one_of(["terms", "lpfl"])
     assert method.is_one_of(["lpfl n_selected=3000"])
     assert not method.is_one_of(["lpfl n_selected=300", "lpfl init=random", "lpf"])
+
+
+def test_what_was_measured_on_other_code_is_listed(tmp_path: Path) -> None:
+    """A table names the commits of each method; one whose code has changed since is stale."""
+    measured = [("lsi", {"commit": "b"}), ("lsi", {"commit": "a"}), ("olpi", {})]
+    assert commits(measured) == {"lsi": ["a", "b"], "olpi": [""]}
+    assert "lpisearch/methods/gram.py" in modules_of("olpi")
+    assert "lpisearch/methods/gram.py" not in modules_of("lsi")
+    now = commit_of_code()
+    own = {"lsi": [now], "olpi": [""]}
+    (tmp_path / "one.json").write_text(json.dumps({"parameters": {"commits": own}}))
+    assert list(stale(tmp_path)) == ["one: olpi was measured before commits were kept."]
 
 
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:

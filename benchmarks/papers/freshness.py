@@ -1,0 +1,78 @@
+"""The commits that the pages were measured on, and what changed in the code since."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lpisearch.methods.catalogue import CATALOGUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).parents[2]
+COMMIT = "commit"
+# The code that every measurement rests on.
+SHARED = ("lpisearch/graphs", "lpisearch/evaluation/clustering.py", "benchmarks/papers/measures.py")
+_IMPORTS = re.compile(r"from lpisearch\.methods\.(\w+) import")
+# The contract and the registry: they compute nothing.
+_NO_SOLVERS = {"base", "catalogue", "parameters", "placement"}
+
+
+@cache
+def commit_of_code() -> str:
+    """Return the last commit that changed what measurements rest on; "" outside a repository."""
+    return _git("log", "-1", "--format=%h", "--abbrev=10", "--", "lpisearch/methods", *SHARED)
+
+
+@cache
+def modules_of(method: str) -> tuple[str, ...]:
+    """Return the files that a method computes with, among those of methods."""
+    home = CATALOGUE[method].home.split(":")[0] if method in CATALOGUE else ""
+    found, left = set[str](), [home] if home else []
+    while left:
+        name = left.pop()
+        path = ROOT / "lpisearch" / "methods" / f"{name}.py"
+        if name not in found and path.exists():
+            found.add(name)
+            imports = _IMPORTS.findall(path.read_text(encoding="utf-8"))
+            left += [each for each in imports if each not in _NO_SOLVERS]
+    return tuple(f"lpisearch/methods/{name}.py" for name in sorted(found))
+
+
+def commits(measured: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[str]]:
+    """Return the commits of the measurements of each method; "" of before commits were kept."""
+    found: dict[str, set[str]] = {}
+    for method, value in measured:
+        found.setdefault(method, set()).add(str(value.get(COMMIT, "")))
+    return {method: sorted(own) for method, own in sorted(found.items())}
+
+
+def stale(folder: Path) -> Iterator[str]:
+    """Yield a line for each table and method whose code changed since it was measured."""
+    for path in sorted(folder.glob("*.json")):
+        known = json.loads(path.read_text(encoding="utf-8"))["parameters"].get("commits", {})
+        for method, own in known.items():
+            for commit in own or [""]:
+                if not commit:
+                    yield f"{path.stem}: {method} was measured before commits were kept."
+                elif changes := _changes(commit, method):
+                    yield f"{path.stem}: {method} was measured on {commit}; since then: {changes}."
+        if not known:
+            yield f"{path.stem} was measured before commits were kept."
+
+
+@cache
+def _changes(commit: str, method: str) -> str:
+    """Return the subject of the last commit that changed the code of a method; "" without any."""
+    files = (*modules_of(method), *SHARED)
+    return _git("log", "-1", "--format=%h %s", f"{commit}..HEAD", "--", *files)
+
+
+def _git(*words: str) -> str:
+    found = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607 -- words of our own
+    return found.stdout.strip() if found.returncode == 0 else ""
