@@ -101,8 +101,8 @@ results: $(VENV)/.installed-dev   ## write docs/results.md from public collectio
 	$(BIN)/python benchmarks/results.py
 
 # All of it takes a night; it can be interrupted and goes on where it was.
-papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew (SHORT=1: in ten minutes)
-	$(BIN)/python -m benchmarks.papers $(if $(SHORT),--short,--full)
+papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew (SHORT=1: ten minutes; CHECK=1: from draws)
+	$(BIN)/python -m benchmarks.papers $(if $(CHECK),--check,$(if $(SHORT),--short,--full))
 
 # In an environment of its own: what looks for weaknesses is no part of what is looked at.
 audit: $(BIN)/python$(EXE)   ## compare the pinned libraries with the public list of weaknesses

@@ -96,7 +96,7 @@ def _radius(**info: Any) -> Any:
 
 
 def _edge_weights() -> Any:
-    text = "Edge weights: cosine, binary or heat."
+    text = "Edge weights: cosine, binary, heat, self-tuning or fuzzy."
     return option("cosine", text, metavar="NAME", panel=_GRAPH, advanced=True)
 
 

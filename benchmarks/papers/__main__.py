@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import time
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.papers.catalogue import PAPERS, chosen
 from benchmarks.papers.datasets import DATA
-from benchmarks.papers.draws import kept_draws, read_draws
-from benchmarks.papers.freshness import commits, stale
+from benchmarks.papers.draws import kept_draws, known_of, read_draws
+from benchmarks.papers.freshness import commits, recomputed, stale
 from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
@@ -41,6 +42,8 @@ def main(words: list[str] | None = None) -> int:
         print("\n".join(stale(options.into)))
         return 0
     names = chosen(options.tables)
+    if options.check:
+        return check(names, options.into)
     if not DATA.is_dir():
         print(f"The public collections are not there: {DATA}", file=sys.stderr)
         return 1
@@ -99,6 +102,24 @@ def reproduce(asked: Asked, folder: Path, cells: Cells, extent: Extent) -> None:
     write_overview(folder, PAPERS)
 
 
+def check(names: Sequence[str], folder: Path) -> int:
+    """Recompute every printed mean of some tables from the stored draws; 1 if one differs."""
+    differs = False
+    for table in (each for paper in PAPERS for each in paper.tables if each.name in names):
+        page = folder / f"{table.name}.json"
+        if not page.exists():
+            continue
+        form = json.loads(page.read_text(encoding="utf-8"))["parameters"]["form"]
+        form = form if form in FORMS else FORMS[0]
+        parts = table.parts(form)
+        known = known_of(parts, read_draws(folder, (part.data for part in parts)))
+        same, different, lost = recomputed(page, table.findings(form, known))
+        print(f"{table.name}: {same} means recomputed, {lost} without all of their draws")
+        print(*(f"  {line}" for line in different), sep="\n", end="\n" if different else "")
+        differs = differs or bool(different)
+    return int(differs)
+
+
 def _interrupt(_signal: int, _frame: object) -> None:
     """End as by Ctrl-C: what was measured is written down."""
     raise KeyboardInterrupt
@@ -130,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--stale", action="store_true", help="list what was measured with code that has changed"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="recompute every printed mean from the stored draws"
     )
     for form in FORMS:
         parser.add_argument(f"--{form}", dest="form", action="store_const", const=form)

@@ -1,4 +1,4 @@
-"""The commits that the pages were measured on, and what changed in the code since."""
+"""Whether pages still hold: the commits they were measured on, and the draws behind means."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.methods.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from benchmarks.papers.tables import Findings
+    from lpisearch.model.reports import Table
+
 ROOT = Path(__file__).parents[2]
 COMMIT = "commit"
 # The code that every measurement rests on.
 SHARED = ("lpisearch/graphs", "lpisearch/evaluation/clustering.py", "benchmarks/papers/measures.py")
 _IMPORTS = re.compile(r"from lpisearch\.methods\.(\w+) import")
+# Of a printed mean, whose draws are stored with seven digits.
+_ROUNDING = 1e-3
 # The contract and the registry: they compute nothing.
 _NO_SOLVERS = {"base", "catalogue", "parameters", "placement"}
 
@@ -55,9 +60,9 @@ def commits(measured: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list
 def stale(folder: Path) -> Iterator[str]:
     """Yield a line for each table and method whose code changed since it was measured."""
     for path in sorted(folder.glob("*.json")):
-        known = json.loads(path.read_text(encoding="utf-8"))["parameters"].get("commits", {})
-        for method, own in known.items():
-            for commit in own or [""]:
+        known = json.loads(path.read_text(encoding="utf-8"))["parameters"].get("commits", "")
+        for method, _, own in (each.partition(": ") for each in known.split(", ") if known):
+            for commit in own.split(" "):
                 if not commit:
                     yield f"{path.stem}: {method} was measured before commits were kept."
                 elif changes := _changes(commit, method):
@@ -66,9 +71,44 @@ def stale(folder: Path) -> Iterator[str]:
             yield f"{path.stem} was measured before commits were kept."
 
 
+class Recomputed(NamedTuple):
+    """Printed means of a table: the same, different, and without the draws behind them."""
+
+    same: int
+    different: list[str]
+    lost: int
+
+
+def recomputed(printed: Path, found: Findings) -> Recomputed:
+    """Compare the means of a page with those of the stored draws."""
+    tables = (*(each.details() for each in found.comparisons), *found.tables)
+    cells = {key: row for table in tables for key, row in _cells(table)}
+    same, different, lost = 0, list[str](), 0
+    for table in json.loads(printed.read_text(encoding="utf-8"))["tables"]:
+        for row in table["rows"]:
+            if row.get("measured") is None:
+                continue
+            key = (table["name"], *list(row.values())[:2])
+            own = cells.get(key, {})
+            if own.get("measured") is None or own.get("draws") != row.get("draws"):
+                lost += 1
+            elif abs(float(own["measured"]) - row["measured"]) > _ROUNDING:
+                different.append(f"{' '.join(key)}: {row['measured']}, of draws {own['measured']}")
+            else:
+                same += 1
+    return Recomputed(same, different, lost)
+
+
+def _cells(table: Table) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    for row in table.rows:
+        yield (table.name, *list(row.values())[:2]), row
+
+
 @cache
 def _changes(commit: str, method: str) -> str:
     """Return the subject of the last commit that changed the code of a method; "" without any."""
+    if not _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return "unknown, because this repository does not have that commit"
     files = (*modules_of(method), *SHARED)
     return _git("log", "-1", "--format=%h %s", f"{commit}..HEAD", "--", *files)
 

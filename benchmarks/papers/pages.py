@@ -32,7 +32,7 @@ def write_table(folder: Path, paper: Paper, table: PaperTable, form: str, found:
             "form": form,
             "extent": found.extent,
             "measured": found.measured,
-            "commits": found.commits,
+            "commits": ", ".join(f"{name}: {' '.join(own)}" for name, own in found.commits.items()),
         },
         versions=library_versions(),
         tables=(*(each.details() for each in found.comparisons), *found.tables),

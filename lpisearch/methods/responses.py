@@ -7,7 +7,7 @@ is 1, and isolated documents have 0. Methods differ in how they find a map X A â
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -190,6 +190,22 @@ class ResponseTransformer(GraphTransformer):
     solver: str = "auto"
     tolerance: float = 0.05
 
+    _ready: Responses | None = None
+
+    def fit_responses(self, X: Any, responses: Any) -> Self:
+        """Learn from ready responses (documents x dimensions) in place of labels or a graph."""
+        self._check_parameters()
+        X = self._documents(X)
+        Y = np.asarray(responses, X.dtype).reshape(len(responses), -1)
+        if len(Y) != X.shape[0]:
+            raise ValueError(f"There are {X.shape[0]} documents, but {len(Y)} rows of responses.")
+        self._ready = Responses(Y, np.ones(Y.shape[1], X.dtype), Y.shape[1])
+        try:
+            self._fit(X, None, None)
+        finally:
+            del self._ready
+        return self
+
     def _check_parameters(self) -> None:
         check_count("n_components", self.n_components, auto=True)
         check_not_negative("eigenvalue_power", self.eigenvalue_power)
@@ -200,6 +216,9 @@ class ResponseTransformer(GraphTransformer):
     ) -> Responses:
         """Find the responses by label or by graph; store facts about the graph, and times."""
         self.seconds_ = {"graph": 0.0}
+        if self._ready is not None:
+            self.n_graph_components_, self.n_isolated_ = 1, 0
+            return self._ready
         if affinity is None and self._graph_name(y, X.shape[0]) == "label":
             with self._timed("eigenvectors"):
                 found = label_responses(y, X.shape[0], X.dtype)

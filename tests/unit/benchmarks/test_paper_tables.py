@@ -18,10 +18,16 @@ from benchmarks.papers import __main__ as program
 from benchmarks.papers import datasets, measures, protocol
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.clustering import Clustering
-from benchmarks.papers.comparison import averaged, with_average
+from benchmarks.papers.comparison import Comparison, averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.draws import kept_draws, read_draws, write_draws
-from benchmarks.papers.freshness import commit_of_code, commits, modules_of, stale
+from benchmarks.papers.freshness import (
+    commit_of_code,
+    commits,
+    modules_of,
+    recomputed,
+    stale,
+)
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
 from benchmarks.papers.pages import write_overview, write_table
@@ -181,9 +187,24 @@ def test_what_was_measured_on_other_code_is_listed(tmp_path: Path) -> None:
     assert "lpisearch/methods/gram.py" in modules_of("olpi")
     assert "lpisearch/methods/gram.py" not in modules_of("lsi")
     now = commit_of_code()
-    own = {"lsi": [now], "olpi": [""]}
-    (tmp_path / "one.json").write_text(json.dumps({"parameters": {"commits": own}}))
+    own = {"parameters": {"commits": f"lsi: {now}, olpi: "}}
+    (tmp_path / "one.json").write_text(json.dumps(own))
     assert list(stale(tmp_path)) == ["one: olpi was measured before commits were kept."]
+
+
+def test_printed_means_are_compared_with_those_of_draws(tmp_path: Path) -> None:
+    """A mean is recomputed, different, or without all of its draws."""
+    value = {("2", "LSI"): Value(70.0, 1.0, 3), ("3", "LSI"): Value(60.0, 1.0, 3)}
+    table = Comparison("one", "One", "classes", ("2", "3", "4"), ("LSI",), {}, value)
+    rows = [
+        {"classes": "2", "method": "LSI", "measured": 70.0, "draws": 3},
+        {"classes": "3", "method": "LSI", "measured": 61.0, "draws": 3},
+        {"classes": "4", "method": "LSI", "measured": 50.0, "draws": 3},
+    ]
+    page = tmp_path / "one.json"
+    page.write_text(json.dumps({"tables": [{"name": "one", "rows": rows}]}))
+    same, different, lost = recomputed(page, Findings("", (table,)))
+    assert (same, different, lost) == (1, ["one 3 LSI: 61.0, of draws 60.0"], 1)
 
 
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
