@@ -1,8 +1,9 @@
 """Shapes and values of the arrays of an index, which a stranger may have written.
 
 Checksums prove that files are as they were written, not that they fit each other. So shapes and
-kinds of numbers are compared whenever an index is opened, from the headers alone; `doctor` looks
-at every number: finite, and within the array that it points into.
+kinds of numbers are compared whenever an index is opened, from the headers alone. Where every byte
+is read anyway, at the first opening and by `doctor`, so is every number: finite, and within the
+array that it points into.
 """
 
 from __future__ import annotations
@@ -35,6 +36,16 @@ _PASSAGE = "passage_"
 _NONE = -1  # in an array of pointers: none
 
 
+def _lists(
+    starts: str, entries: str, lists: str, kinds: str = "iu", into: str = ""
+) -> dict[str, _Rule]:
+    """Return the rules for lists that stand one after the other, and where each starts."""
+    return {
+        starts: _Rule("iu", (f"{lists} + 1",), entries, is_ascending=True),
+        entries: _Rule(kinds, (entries,), into),
+    }
+
+
 def _postings(prefix: str, documents: str) -> dict[str, _Rule]:
     """Return the rules for documents, or for passages, and their terms."""
     postings, strongest = f"{prefix}postings", f"{prefix}strongest terms"
@@ -54,6 +65,18 @@ def _postings(prefix: str, documents: str) -> dict[str, _Rule]:
 _RULES = {
     **_postings("", "documents"),
     **_postings(_PASSAGE, "passages"),
+    **_lists("sequence_starts", "sequence_terms", "documents", into="words"),
+    **_lists("passage_sequence_starts", "passage_sequence_terms", "passages", into="words"),
+    **_lists("plain_starts", "plain_spellings", "plain", "u"),
+    **_lists("written_starts", "written_words", "written", "u"),
+    **_lists("field_lexicon_starts", "field_lexicon", "field words", "u"),
+    **_lists("field_posting_starts", "field_posting_places", "field words", into="units"),
+    "field_posting_counts": _Rule("iu", ("field_posting_places",)),
+    "field_lexicon_columns": _Rule("iu", ("field words",)),
+    "field_document_lengths": _Rule("iu", ("units",)),
+    "field_name_sizes": _Rule("u", ("documents",)),
+    "written_documents": _Rule("iu", ("written",)),
+    "twins": _Rule("iu", ("documents",), "documents"),
     "passage_owners": _Rule("iu", ("passages",), "documents"),
     "passage_spans": _Rule("iu", ("passages", 2)),
     "document_rows": _Rule("iu", ("documents",)),
@@ -82,17 +105,32 @@ _RULES = {
 }
 
 
+_FAMILIES = (
+    *("sequence_", "passage_sequence_", "plain_", "written_", "field_"),
+    *("classifier_svm_", "classifier_map_svm_", "classifier_member"),
+)
+_TEXTS = ("terms", "lexicon", "field_lexicon", "plain_spellings", "written_words")
+
+
 def misfit(arrays: Arrays) -> str:
     """Return which array does not fit the others, by type or shape; "" if all do."""
     lengths: dict[str, int] = {}
+    for family in _FAMILIES:
+        if (own := {name for name in _RULES if name.startswith(family)}) & arrays.keys():
+            lost = sorted(own - arrays.keys())
+            if lost:
+                return f"{lost[0]} is missing"
     for name in sorted(_RULES.keys() & arrays.keys()):
         rule, array = _RULES[name], arrays[name]
         if array.dtype.kind not in rule.kinds or array.ndim != len(rule.shape):
             return f"{name} has the wrong type or shape"
         for length, needed in zip(array.shape, rule.shape, strict=True):
             key, more = _length(needed)
-            if lengths.setdefault(key, length - more) != length - more:
+            if length < more or lengths.setdefault(key, length - more) != length - more:
                 return f"{name} does not fit the other arrays"
+    units = lengths.get("documents", 0) + lengths.get("passages", 0)
+    if lengths.get("units", units) != units:
+        return "field_document_lengths does not fit the other arrays"
     return ""
 
 
@@ -105,6 +143,11 @@ def wrong_values(arrays: Arrays) -> str:
             arrays[name].shape, map(_length, _RULES[name].shape), strict=True
         )
     }
+    for name in _TEXTS:
+        try:
+            arrays[name].tobytes().decode() if name in arrays else ""
+        except UnicodeDecodeError:
+            return f"{name} has bytes that are not UTF-8"
     for name, array in arrays.items():
         rule = _RULES.get(name)
         if array.dtype.kind == "f" and not all(np.isfinite(part).all() for part in _parts(array)):

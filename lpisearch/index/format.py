@@ -123,8 +123,8 @@ def publish(
 
 
 def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[str, Array]]:
-    """Map the arrays of an index folder, with `verify` after comparing their SHA-256."""
-    from lpisearch.index.consistency import misfit
+    """Map the arrays of an index folder; `verify` compares their SHA-256 and looks at values."""
+    from lpisearch.index.consistency import misfit, wrong_values
 
     manifest = Manifest.read(folder)
     check_sizes(folder, manifest)
@@ -138,7 +138,7 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
         if changed:
             raise IndexDamaged(folder, f"{path.name} is corrupt")
         arrays[name] = _map(path, facts, folder)
-    if damage := misfit(arrays):
+    if damage := misfit(arrays) or (verify and wrong_values(arrays)):
         raise IndexDamaged(folder, damage)
     return manifest, arrays
 

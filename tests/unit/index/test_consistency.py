@@ -45,7 +45,10 @@ def test_what_the_program_writes_fits(index_shelf: Callable[..., Path], method: 
     assert len(_RULES.keys() & arrays.keys()) > 20
 
 
-_ALONE = {"terms", "lexicon", "classifier_members"}  # whose lengths stand nowhere else
+_ALONE = {  # whose lengths stand nowhere else
+    *("terms", "lexicon", "classifier_members", "field_lexicon", "sequence_terms"),
+    *("passage_sequence_terms", "plain_spellings", "plain_starts", "written_words"),
+}
 
 
 def test_every_array_is_compared(index: SubspaceIndex) -> None:
@@ -65,6 +68,10 @@ _WRONG = {
     "posting_starts": (3, "not in order"),
     "strongest_terms": (1 << 20, "points outside"),
     "classifier_members": (99, "points outside"),
+    "field_posting_places": (1 << 20, "points outside"),
+    "sequence_terms": (1 << 20, "points outside"),
+    "twins": (1 << 20, "points outside"),
+    "lexicon": (0xFF, "not UTF-8"),
 }
 
 
@@ -80,6 +87,28 @@ def test_values_are_found_by_doctor(
     assert said in finding.detail
     if name == "vectors":
         assert json.loads(cli("query", "ship", "--json").stdout, parse_constant=_refuse)
+
+
+@pytest.mark.parametrize("name", _WRONG)
+def test_values_are_found_at_the_first_opening(
+    indexed: Path, index: SubspaceIndex, name: str
+) -> None:
+    array = np.array(index.arrays[name])
+    array.reshape(-1)[0] = _WRONG[name][0]
+    _publish(indexed, index, **{name: array})
+    (verified,) = index_folder(indexed).glob("*/verified.json")
+    verified.unlink()  # as on another machine
+    with lpisearch.open(indexed) as library:
+        assert "damaged" in " ".join(library.search("ship").notes)
+        with pytest.raises(IndexDamaged, match=_WRONG[name][1]):
+            library.topics()
+
+
+def test_a_part_of_a_family_is_missing(index: SubspaceIndex) -> None:
+    for name in ("field_name_sizes", "plain_starts", "written_words", "sequence_terms",
+                 "classifier_svm_intercepts"):  # fmt: skip
+        others = {one: array for one, array in index.arrays.items() if one != name}
+        assert misfit(others) == f"{name} is missing"
 
 
 def _refuse(name: str) -> NoReturn:
