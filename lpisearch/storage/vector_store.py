@@ -30,6 +30,10 @@ SAME = 0.999
 _LOOKED_UP, _ENCODED = 500, 32  # texts at once
 _DIGITS, _HASH_BYTES = 12, 16
 _WAIT_SECONDS = 60
+_TABLES = (
+    "CREATE TABLE facts (name PRIMARY KEY, value)",
+    "CREATE TABLE vectors (hash PRIMARY KEY, vector) WITHOUT ROWID",
+)
 
 
 class VectorStore:
@@ -45,10 +49,12 @@ class VectorStore:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with self._connected() as database:
-                database.execute("CREATE TABLE IF NOT EXISTS facts (name PRIMARY KEY, value)")
-                database.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (hash PRIMARY KEY, vector) WITHOUT ROWID"
-                )
+                found = set(database.execute("SELECT sql FROM sqlite_master LIMIT 9").fetchall())
+                if foreign := found - {(None,), *((create,) for create in _TABLES)}:
+                    # A view of a stranger may be endless: nothing of it is asked.
+                    raise sqlite3.DatabaseError(f"it contains something else: {foreign.pop()[0]}")
+                for create in _TABLES:
+                    database.execute(create.replace("TABLE", "TABLE IF NOT EXISTS", 1))
         except (OSError, sqlite3.Error) as error:
             raise IndexUnwritable(self.path, str(error)) from error
 

@@ -6,11 +6,13 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import lpisearch
-from lpisearch.errors import LibraryDamaged, NotALibrary
+from lpisearch.errors import IndexUnwritable, LibraryDamaged, NotALibrary
 from lpisearch.storage.sqlite import database
+from lpisearch.storage.vector_store import VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,3 +82,19 @@ def test_a_statement_that_does_not_end(shelf: Path, monkeypatch: pytest.MonkeyPa
         opened.reading() as connection,
     ):
         connection.exec_driver_sql(f"{_ENDLESS} count(*) FROM n").scalar()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("table", ["facts", "vectors"])
+def test_the_vectors_of_a_stranger(tmp_path: Path, table: str) -> None:
+    def store() -> VectorStore:
+        return VectorStore(tmp_path, "mine", lambda texts: np.ones((len(texts), 2), np.float32))
+
+    assert len(list(store().vectors(["a", "b"]))) == 1
+    with closing(sqlite3.connect(store().path)) as connection:
+        connection.execute(f"DROP TABLE {table}")
+        columns = "i AS name, i AS value, i AS hash, i AS vector"
+        connection.execute(f"CREATE VIEW {table} AS {_ENDLESS} {columns} FROM n")
+        connection.commit()
+    with pytest.raises(IndexUnwritable, match="contains something else"):
+        store()
