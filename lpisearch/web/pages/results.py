@@ -160,21 +160,24 @@ def answer_to(library: Library, choices: Choices, *, is_typed: bool = False) -> 
         if not choices.asks:
             return _listing(library, choices)
         asked: dict[str, Any] = {"like": choices.like, "unlike": choices.unlike}
-        asked["options"] = choices.options
+        # What is typed needs an answer soon; facets and related words follow at the next pause.
+        asked["options"] = replace(choices.options, facets=not is_typed)
         answer = library.search(choices.q, **asked)
         last = _LAST_WORD.search(choices.q) if is_typed else None
         if last and any(one.word == last.group() for one in answer.suggestions):
             begun = library.search(f"{choices.q}*", **asked)
             if begun.hits:
-                return _answered(library, choices, replace(begun, notes=(), suggestions=()))
-        return _answered(library, choices, answer)
+                answer = replace(begun, notes=(), suggestions=())
+        return _answered(library, choices, answer, brief=is_typed)
     except LpiSearchError as error:
         return Shown(trouble=error)
 
 
-def _answered(library: Library, choices: Choices, answer: Answer) -> Shown:
-    first = [hit.snippet.text for hit in answer]
-    marked = library.marks(choices.q, *first, options=choices.options)
+def _answered(library: Library, choices: Choices, answer: Answer, *, brief: bool = False) -> Shown:
+    marked: list[Sequence[Mark]] = [[Mark(*mark) for mark in hit.snippet.marks] for hit in answer]
+    if not brief:
+        first = [hit.snippet.text for hit in answer]
+        marked = list(library.marks(choices.q, *first, options=choices.options))
     hits = [_shown_hit(hit, own) for hit, own in zip(answer, marked, strict=True)]
     total = answer.facets.total if answer.facets else answer.total
     shown = Shown(

@@ -63,7 +63,7 @@
   // Search as you type: results stay, dimmed, until others come.
   const form = one("form#search");
   const field = one("#q");
-  const WAIT = 70, PAUSE = 700, BEGIN = 1500;
+  const WAIT = 60, PAUSE = 400, BEGIN = 1500;
   const defaults = { by: "hybrid", sort: "relevance" };
   let asking = null, waits = 0, pauses = 0, lastKey = -Infinity, begins = false;
   const address = () => {
@@ -98,7 +98,12 @@
     const active = document.activeElement;
     const kept = active?.form === form && active !== field && active.id;
     if (fresh.id !== "answer") { one("#answer").replaceChildren(fresh); return; }
-    one("#answer").replaceWith(fresh);
+    const brief = "brief" in fresh.dataset && one("#answer > .facets");
+    if (brief) {
+      one("#answer > .results").replaceWith(one(".results", fresh));
+      stale(false);
+      pauses = setTimeout(() => ask(false), PAUSE);
+    } else one("#answer").replaceWith(fresh);
     if (kept) document.getElementById(kept)?.focus({ preventScroll: true });
     if (location.pathname + location.search !== wanted) {
       if (typed && !begins) history.replaceState(null, "", wanted);
@@ -108,7 +113,7 @@
     one("#home")?.remove();
     const after = one("#after");
     if (after) {
-      after.hidden = wanted === "/" || !one(".hit", fresh);
+      after.hidden = wanted === "/" || !one("#answer .hit");
       all("[name=search]", after).forEach((each) => { each.value = wanted; });
       for (const link of all("[data-search]", after)) {
         const own = new URL(link.href), as = own.searchParams.get("as");
@@ -118,8 +123,8 @@
       }
     }
     if (fresh.dataset.title) document.title = fresh.dataset.title;
-    tell(one(".summary [role=status]", fresh)?.textContent.trim() ?? "");
-    settle();
+    tell(one("#answer .summary [role=status]")?.textContent.trim() ?? "");
+    if (!brief) settle();
     document.dispatchEvent(new CustomEvent("lpisearch:answer"));
   };
   if (form && one("#answer")) {
