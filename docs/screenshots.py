@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = 200
-SIZES = {"light": (1180, 760), "dark": (1180, 760), "narrow": (390, 760)}
+SIZES = {"light": (1280, 800), "dark": (1280, 800), "narrow": (390, 760)}
 ADDRESSES = {
+    "home": "/",
     "search": "/?q=why+does+my+bread+stay+flat",
     "why": "/?q=why+does+my+bread+stay+flat",
     "document": "/document?id=baking/pumpernickel-night.md&q=bread+oven",
@@ -41,6 +42,7 @@ ADDRESSES = {
     "classify": "/classify",
     "evaluation": "/evaluation",
     "library": "/library",
+    "advanced": "/advanced",
     "help": "/help",
 }
 TEXT = "my chain slips on the smallest sprocket"
@@ -191,7 +193,7 @@ def prepare(page: Page, name: str) -> None:
         page.locator("#map[data-ready=yes]").wait_for(timeout=120_000)
         page.wait_for_timeout(500)
     if name == "document":
-        page.get_by_text("Show on the map").scroll_into_view_if_needed()
+        page.get_by_role("heading", name="On the map").scroll_into_view_if_needed()
         page.locator(".place").wait_for(timeout=120_000)
         page.evaluate("scrollTo(0, 0)")
     if name == "classify":

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from _thread import interrupt_main
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,6 +34,10 @@ def serve(
     context: typer.Context,
     settings: ServeSettings,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
+    window: Annotated[
+        bool,
+        typer.Option("--window", help="Open a window of its own at any free port; end with it."),
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the sample documents.")] = False,
 ) -> None:
     """Serve the library as web pages and a JSON API."""
@@ -44,7 +52,8 @@ def serve(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             library = stack.enter_context(_sample(folder))
             roots = (*roots, shipped_folder("sample_corpus"))
-        settings = replace(settings, roots=roots)
+        port = 0 if window and settings.port == ServeSettings().port else settings.port
+        settings = replace(settings, roots=roots, port=port)
 
         def on_start(address: str, interrupted: list[Job]) -> None:
             for job in interrupted:
@@ -54,11 +63,29 @@ def serve(
                 )
             guarded = " Requests need the token." if settings.token else ""
             note(f"Serving {library.path.name} at {address}  (press Ctrl-C to stop).{guarded}")
-            if open_:
+            browser = next(filter(None, map(shutil.which, _BROWSERS)), None) if window else None
+            if browser:
+                profile = stack.enter_context(
+                    tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+                )
+                Thread(target=_show, args=(browser, address, profile), daemon=True).start()
+            elif open_ or window:
                 typer.launch(address)
 
         for job in run(library, settings, on_start):
             note(f"The job “{job.kind}” did not finish; it will be listed at the next start")
+
+
+# Browsers that show a page as a window of its own.
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge", "brave-browser")
+
+
+def _show(browser: str, address: str, profile: str) -> None:
+    """Show the page in a window until that is closed; then end the server."""
+    options = ["--no-first-run", "--no-default-browser-check", f"--user-data-dir={profile}"]
+    command = [browser, f"--app={address}", *options]
+    subprocess.run(command, check=False, stderr=subprocess.DEVNULL)  # noqa: S603 (a known browser)
+    interrupt_main(signal.SIGTERM)
 
 
 class WebUnavailable(LpiSearchError):

@@ -42,6 +42,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "add": ("ingest",),
     "list": ("docs", "list"),
     "show": ("docs", "show"),
+    "ui": ("serve", "--window"),
 }
 """Other names that run a verb."""
 _MEANT: Mapping[str, str] = {
@@ -167,6 +168,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("Open in the browser, on this machine only", "serve --open"),
         ("Serve the sample documents only", "serve --demo"),
         ("Allow adding files from a folder", "serve --root ~/notes"),
+        ("Open a window of its own, and end with it", "serve --window"),
         (
             "Serve read-only to others, who need the token in LPISEARCH_TOKEN",
             "serve --host 0.0.0.0 --name notes.example --read-only",

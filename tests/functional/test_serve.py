@@ -60,3 +60,19 @@ def test_a_port_that_is_taken_is_said(shelf: Path) -> None:
     assert ended.returncode == 1
     assert f"Cannot listen on 127.0.0.1, port {port}" in ended.stderr
     assert "Next: choose another port" in ended.stderr
+
+
+def test_a_window_ends_with_its_server(shelf: Path, tmp_path: Path) -> None:
+    """`lpisearch ui` shows the page in a browser's window, and ends when that is closed."""
+    browser, seen = tmp_path / "chromium", tmp_path / "seen"
+    browser.write_text(
+        f'#!/bin/sh\nfor each in "$@"; do case $each in --app=*) echo "${{each#--app=}}" > {seen};;'
+        " esac; done\nsleep 1\n"
+    )
+    browser.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    command = [sys.executable, "-m", "lpisearch", "--db", str(shelf), "ui"]
+    environment = os.environ | {"PATH": path, "XDG_STATE_HOME": str(tmp_path)}
+    ended = subprocess.run(command, timeout=120, check=False, env=environment)
+    assert ended.returncode == 0
+    assert seen.read_text().startswith("http://127.0.0.1:")

@@ -30,6 +30,7 @@ ROUTES: list[BaseRoute] = [
     Route("/map/place", overview.map_document),
     Route("/topics", overview.topics_page),
     Route("/labels", overview.labels_page),
+    Route("/labels", overview.rename_label, methods=_POST),
     Route("/classify", overview.classify_page),
     Route("/upload/classify", overview.classify, methods=_POST),
     Route("/upload/classify", overview.classify_page),

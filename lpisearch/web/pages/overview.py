@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.messages import counted, printable
+from lpisearch.model.document_filter import Filter
 from lpisearch.options import SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import (
     PROJECTIONS,
+    back_to,
     colours,
     computed,
     drawn,
     map_key,
     read_number,
+    refuse_read_only,
     render,
     render_message,
     topics,
 )
+from lpisearch.web.problems import Refusal
 from lpisearch.web.state import state_of
 
 if TYPE_CHECKING:
@@ -69,6 +75,20 @@ def labels_page(request: Request) -> Response:
         splits=status["splits"],
         documents=status["documents"],
     )
+
+
+async def rename_label(request: Request) -> Response:
+    """Rename a label; one that another has joins it."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        old, new = str(form.get("label", "")), str(form.get("to", "")).strip()
+    library = state_of(request).library
+    if not new or old == new:
+        raise Refusal(422, "Give another name.")
+    where = Filter(labels=(old,))
+    change = partial(library.label, where=where, add=(new,), remove=(old,))
+    await run_in_threadpool(change)
+    return back_to("/labels")
 
 
 def classify_page(request: Request) -> Response:

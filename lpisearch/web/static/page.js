@@ -55,7 +55,10 @@
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       seen.unobserve(target);
-      fill(target, target.dataset.load);
+      const load = async () => {
+        if (await fill(target, target.dataset.load) && one("[data-again]", target)) setTimeout(load, 1500);
+      };
+      load();
     }
   });
   all("[data-load]").forEach((box) => seen.observe(box));

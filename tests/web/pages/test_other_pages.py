@@ -233,3 +233,19 @@ def test_many_results_are_labelled(
     client.post("/label", data={"csrf_token": token, "documents": ids, "label": "two"})
     counts = client.get("/api/v1/labels").json()["labels"]
     assert (counts["boats"], counts["fleet"], counts["two"]) == (10, every["total"], 2)
+
+
+def test_labels_are_renamed_and_merged(
+    own_page: Callable[..., TestClient], folder_of_files: Path
+) -> None:
+    client = own_page()
+    token = token_of(client, "/library")
+    client.post("/library/ingest", data={"csrf_token": token, "path": str(folder_of_files)})
+    _wait(client)
+    before = client.get("/api/v1/labels").json()["labels"]
+    for old, new in (("sea", "ocean"), ("sky", "ocean")):
+        sent = {"csrf_token": token, "label": old, "to": new}
+        assert client.post("/labels", data=sent).status_code == 200
+    after = client.get("/api/v1/labels").json()["labels"]
+    assert not {"sea", "sky"} & after.keys()
+    assert after["ocean"] == before["sea"] + before["sky"]
