@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from starlette.concurrency import run_in_threadpool
 
 from lpisearch.errors import LpiSearchError
+from lpisearch.model.document_filter import format_name, format_of
 from lpisearch.web.api.contents import original as download
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
@@ -241,10 +242,10 @@ def facts(document: Document, traits: Traits) -> list[tuple[str, str]]:
     known = [
         ("date", document.date),
         ("split", document.split),
-        ("format", document.media_type),
+        ("format", format_name(format_of(document.media_type))),
         ("path", document.path),
         ("length", f"{len(document.text):,} characters"),
-        ("language", traits.language),
+        ("language", traits.language.capitalize()),
         ("kind", f"{traits.kind}: {traits.reason}" if traits.kind else ""),
     ]
     metadata = [(str(key), _text(value)) for key, value in document.metadata.items()]
