@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-cluster test-integrations test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit clean
+.PHONY: help demo test test-cluster test-integrations test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit release-check clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -109,6 +109,9 @@ audit: $(BIN)/python$(EXE)   ## compare the pinned libraries with the public lis
 	$(PYTHON) -m venv $(VENV)-audit
 	$(VENV)-audit/bin/python -m pip --quiet --disable-pip-version-check install pip-audit
 	$(VENV)-audit/bin/python docs/audit.py
+
+release-check: $(VENV)/.installed-dev   ## check that a release can be made from here (EXTRA=web: only with this extra)
+	$(BIN)/python docs/release.py $(if $(EXTRA),--extra $(EXTRA))
 
 clean:          ## remove the environment and all caches
 	rm -rf $(VENV) $(VENV)-audit $(VENV)-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,6 +1,15 @@
+import inspect
+import os
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import lpisearch
+
+_LISTED = Path(__file__).parents[1] / "golden" / "api.txt"
 
 
 def test_all_is_true() -> None:
@@ -16,3 +25,50 @@ def test_every_public_name_is_documented() -> None:
 def test_other_names_do_not_exist() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = lpisearch.nonsense
+
+
+def test_a_change_of_the_api_is_seen() -> None:
+    """The names, arguments, fields and methods are those listed; `LPISEARCH_WRITE_GOLDEN=1` lists.
+
+    What is listed stays for all versions with the same first number.
+    """
+    listed = "\n".join(line for name in sorted(lpisearch.__all__) for line in _lines(name)) + "\n"
+    if os.environ.get("LPISEARCH_WRITE_GOLDEN"):
+        _LISTED.write_text(listed, encoding="utf-8")
+    assert listed == _LISTED.read_text(encoding="utf-8")
+
+
+def _lines(name: str) -> Iterator[str]:
+    thing = getattr(lpisearch, name)
+    if not inspect.isclass(thing):
+        yield name + _arguments(thing)
+        return
+    parent = next(one.__name__ for one in thing.__mro__[1:] if not one.__name__.startswith("_"))
+    yield f"class {name}({parent})"
+    if issubclass(thing, Exception):
+        return
+    stored = [one.name for one in fields(thing)] if is_dataclass(thing) else []
+    yield from (f"    {one}" for one in stored)
+    if not stored and "__init__" in vars(thing):
+        yield f"    __init__{_arguments(thing.__init__)}"
+    for own, value in sorted(vars(thing).items()):
+        if own.startswith("_") or own in stored:
+            continue
+        method = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if inspect.isfunction(method):
+            yield f"    {own}{_arguments(method)}"
+        elif isinstance(value, property) or not hasattr(value, "__get__"):
+            yield f"    {own}"
+
+
+def _arguments(function: Any) -> str:
+    """Return the names of arguments, "=" behind those with a default."""
+    marks = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
+    parts, starred = [], False
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or one.kind in {one.KEYWORD_ONLY, one.VAR_POSITIONAL}
+        default = "" if one.default is one.empty else "="
+        parts.append(f"{marks.get(one.kind.name, '')}{one.name}{default}")
+    return f"({', '.join(parts)})"

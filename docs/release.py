@@ -1,0 +1,228 @@
+"""Check that a release can be made: `make release-check`.
+
+Builds wheel and sdist twice and compares the bytes; compares the files of both with those of the
+repository; checks the metadata; installs the wheel with each extra into an empty environment, runs
+it, and opens a library of version 0.1 with it. `--built` checks what is in dist/, installs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import email
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import venv
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+_ROOT = Path(__file__).parents[1]
+_DIST = _ROOT / "dist"
+_MOVED = {"migrations/": "lpisearch/_migrations/", "sample_corpus/": "lpisearch/_sample_corpus/"}
+_MAN = "docs/lpisearch.1"
+_OLD = _ROOT / "tests" / "data" / "library-0.1.tar.xz"
+_DEVELOPMENT = {"dev"}  # extras for those who work on the program
+
+
+class Failed(Exception):
+    """Something is not fit for a release."""
+
+
+def main() -> int:
+    """Check everything, print what was checked, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--built", action="store_true", help="install nothing")
+    parser.add_argument("--extra", action="append", help="only this extra (repeatable)")
+    words = parser.parse_args()
+    try:
+        wheel, sdist = reproducible()
+        check_wheel(wheel)
+        check_sdist(sdist)
+        extras = check_metadata(wheel)
+        if not words.built:
+            check_installed(wheel, words.extra or ["", *extras])
+    except (Failed, subprocess.CalledProcessError) as error:
+        told = getattr(error, "stderr", "") or ""
+        sys.stderr.write(f"Not fit for a release: {error}\n{told[-2000:]}")
+        return 1
+    return 0
+
+
+def done(text: str) -> None:
+    """Print what holds."""
+    sys.stdout.write(f"ok  {text}\n")
+    sys.stdout.flush()
+
+
+def reproducible() -> tuple[Path, Path]:
+    """Build twice, into dist/ and elsewhere, and compare the bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = build(_DIST), build(Path(folder))
+        for one, other in zip(first, second, strict=True):
+            if one.read_bytes() != other.read_bytes():
+                raise Failed(f"{one.name} differs between two builds")
+            done(f"{one.name}: equal in two builds, sha256 {sha256(one.read_bytes()).hexdigest()}")
+    return first[0], first[1]
+
+
+def build(target: Path) -> list[Path]:
+    """Build wheel and sdist; their files have the time of the last commit."""
+    when = _git("log", "-1", "--format=%ct").strip()
+    version = tomllib_version()
+    words = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(_ROOT)]
+    environment = os.environ | {"SOURCE_DATE_EPOCH": when}
+    subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
+    return [
+        target / f"lpisearch-{version}-py3-none-any.whl",
+        target / f"lpisearch-{version}.tar.gz",
+    ]
+
+
+def tomllib_version() -> str:
+    """Return the version that the package states."""
+    text = (_ROOT / "lpisearch" / "__init__.py").read_text(encoding="utf-8")
+    return text.partition('VERSION = "')[2].partition('"')[0]
+
+
+def check_wheel(wheel: Path) -> None:
+    """Compare the files of the wheel with those of the package in the repository."""
+    tracked = set(_git("ls-files", "lpisearch", *_MOVED).splitlines())
+    expected = {_in_wheel(name) for name in tracked}
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if not name.endswith("/")}
+    others = {name for name in names if ".dist-info/" in name or ".data/" in name}
+    _same("wheel", names - others, expected)
+    if not any(name.endswith("share/man/man1/lpisearch.1") for name in others):
+        raise Failed("the wheel lacks the manual page")
+    if not any(name.endswith("licenses/LICENSE") for name in others):
+        raise Failed("the wheel lacks the licence")
+    done(f"wheel: {len(expected)} files of the package, manual page, licence, nothing else")
+
+
+def check_sdist(sdist: Path) -> None:
+    """Compare the files of the sdist with the repository."""
+    settings = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    expected = set(_git("ls-files", *wanted).splitlines()) | {"pyproject.toml"}
+    with tarfile.open(sdist) as archive:
+        names = {one.name.partition("/")[2] for one in archive.getmembers() if one.isfile()}
+    _same("sdist", names - {"PKG-INFO", ".gitignore"}, expected)
+    done(f"sdist: {len(expected)} files of the repository, nothing else")
+
+
+def check_metadata(wheel: Path) -> list[str]:
+    """Check name, version, classifiers, description and extras; return the extras of users."""
+    from trove_classifiers import classifiers
+
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        facts: Message = email.message_from_bytes(archive.read(name))
+    stated = facts.get_all("Classifier", [])
+    wrong = [one for one in stated if one not in classifiers]
+    if wrong or not stated:
+        raise Failed(f"unknown classifiers: {wrong}")
+    for field in (
+        "Name",
+        "Version",
+        "Summary",
+        "Requires-Python",
+        "License-Expression",
+        "Keywords",
+    ):
+        if not facts.get(field):
+            raise Failed(f"the metadata lack {field}")
+    if facts["Description-Content-Type"] != "text/markdown" or not facts.get_payload():
+        raise Failed("the description is not the README")
+    if (
+        f"## {facts['Version'].partition('.dev')[0]}" not in _changes()
+        and ".dev" not in facts["Version"]
+    ):
+        raise Failed(f"CHANGELOG.md has no section of {facts['Version']}")
+    extras = set(facts.get_all("Provides-Extra", [])) - _DEVELOPMENT
+    if "all" not in extras:
+        raise Failed("there is no extra “all”")
+    done(f"metadata: {len(stated)} classifiers, extras {', '.join(sorted(extras))}")
+    return sorted(extras)
+
+
+def check_installed(wheel: Path, extras: list[str]) -> None:
+    """Install the wheel with each extra into an empty environment, and use it there."""
+    for extra in extras:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            venv.create(home / "venv", with_pip=True)
+            scripts = home / "venv" / ("Scripts" if os.name == "nt" else "bin")
+            what = f"{wheel}[{extra}]" if extra else str(wheel)
+            pip = [scripts / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
+            _run([*pip, "--disable-pip-version-check", what], home)
+            _run([scripts / "python", "-m", "pip", "check"], home)
+            check_use(scripts / "lpisearch", home)
+        done(f"installed{f' with [{extra}]' if extra else ''}: the demo runs, 0.1 is upgraded")
+
+
+def check_use(program: Path, home: Path) -> None:
+    """Run the demo, and open a library of version 0.1."""
+    _run([program, "demo"], home)
+    with tarfile.open(_OLD) as archive:
+        archive.extractall(home, filter="data")
+    old = next(home.rglob("*.db"))
+    status = json.loads(_run([program, "--db", old, "status", "--json"], home))
+    found = json.loads(_run([program, "--db", old, "doctor", "--json"], home))
+    if not status["documents"] or not found["ok"]:
+        raise Failed(f"the library of version 0.1 is not upgraded: {status}, {found}")
+
+
+def _run(words: list[Path | str], home: Path) -> str:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    own = {"XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home), "XDG_CACHE_HOME": str(home)}
+    ended = subprocess.run(
+        [str(word) for word in words],
+        cwd=home,
+        env=kept | own,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ended.stdout
+
+
+def _in_wheel(name: str) -> str:
+    for folder, place in _MOVED.items():
+        if name.startswith(folder):
+            return place + name.removeprefix(folder)
+    return name
+
+
+def _same(kind: str, found: set[str], expected: set[str]) -> None:
+    if found != expected:
+        more, fewer = sorted(found - expected)[:5], sorted(expected - found)[:5]
+        raise Failed(f"the {kind} has also {more} and lacks {fewer}")
+
+
+def _changes() -> str:
+    return (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def _git(*words: str) -> str:
+    ended = subprocess.run(
+        ["git", *words],  # noqa: S607 (as the one who releases has it)
+        cwd=_ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
