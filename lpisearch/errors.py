@@ -466,6 +466,15 @@ class PackageMissing(LpiSearchError, ImportError):
         super().__init__(f"{what} requires {package}.", f"pip install 'lpisearch[{extra}]'")
 
 
+class AssistantsUnavailable(LpiSearchError):
+    """The library of the assistants' protocol is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server for assistants is not installed.", "pip install 'lpisearch[mcp]'"
+        )
+
+
 class BadPreference(LpiSearchError):
     """A settings file cannot be read, or contains an invalid line."""
 

@@ -135,6 +135,21 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | _NOT_THROUGH_LINKS | getattr(os, "O_NONBLOCK", 0))
 
 
+def path_below(named: str, roots: Iterable[Path]) -> Path | None:
+    """Return the real path of a file or folder below one of some folders, or None.
+
+    Links and `..` are resolved first. A relative path is tried below each folder.
+    """
+    for root in (Path(os.path.realpath(folder)) for folder in roots):
+        try:
+            path = (root / named).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            continue
+        if path.is_relative_to(root):
+            return path
+    return None
+
+
 def mode_of(path: Location) -> int:
     """Return the permissions of a library's file, for files that are made from it.
 

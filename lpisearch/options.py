@@ -795,10 +795,26 @@ class ServeSettings:
         return is_loopback(self.host)
 
 
+@dataclass(frozen=True, slots=True)
+class AssistantOptions:
+    """What `lpisearch mcp` lets an assistant reach."""
+
+    db: tuple[str, ...] = option(
+        (),
+        "Library file or server address; NAME=FILE for each of several (repeatable).",
+        metavar="FILE",
+        panel="Global options",
+    )
+    allow_writes: bool = option(False, "Also let the assistant label and, with --root, add files.")
+    roots: tuple[Path, ...] = option(
+        (), "Allow files under this folder to be added (repeatable).", name="root", metavar="DIR"
+    )
+
+
 OPTION_CLASSES: tuple[type, ...] = (
     *(IndexOptions, SearchOptions, ClassifyOptions, TopicOptions, DimensionOptions),
     *(PartOptions, ReadOptions, FindOptions, IngestOptions, EvaluateOptions, SimilarityOptions),
-    *(CategoriesOptions, ClusterOptions, RetrievalOptions, ServeSettings),
+    *(CategoriesOptions, ClusterOptions, RetrievalOptions, ServeSettings, AssistantOptions),
 )
 for _options in (IndexSpec, *OPTION_CLASSES):
     document(_options)

@@ -191,9 +191,10 @@ def verb_under_way(ctx: Any) -> str:
 
 
 def with_common_options(command: Any) -> Any:
-    """Add the global options to a command and all commands below it."""
+    """Add the global options to a command and all commands below it, but for those it has."""
     for one in _all_of(command):
-        one.params.extend(_common_options())
+        own = {name for parameter in one.params for name in parameter.opts}
+        one.params.extend(each for each in _common_options() if own.isdisjoint(each.opts))
     return command
 
 

@@ -91,7 +91,10 @@ class HitOutput:
         panel=OUTPUT,
     )
     no_pager: bool = option(
-        False, "Print long answers without a pager, as LPISEARCH_PAGER=cat does.", panel=OUTPUT
+        False,
+        "Print long answers without a pager, as LPISEARCH_PAGER=cat does.",
+        panel=OUTPUT,
+        advanced=True,
     )
     csv: bool = option(
         False, "Print CSV (safe to open in a spreadsheet).", panel=OUTPUT, advanced=True

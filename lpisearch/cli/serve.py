@@ -1,8 +1,9 @@
-"""The verbs serve and demo."""
+"""The verbs serve, mcp, skill and demo."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -12,6 +13,7 @@ import tempfile
 from _thread import interrupt_main
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
@@ -20,12 +22,15 @@ import typer
 
 from lpisearch.cli.options import accepts
 from lpisearch.cli.output import note, say
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import AssistantsUnavailable, BadOption, LpiSearchError
 from lpisearch.location import shipped_folder
-from lpisearch.options import IngestOptions, ReadOptions, ServeSettings
+from lpisearch.options import AssistantOptions, IngestOptions, ReadOptions, ServeSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpisearch.library import Library
+    from lpisearch.remote.client import RemoteLibrary
     from lpisearch.web.jobs import Job
 
 
@@ -86,6 +91,61 @@ def _show(browser: str, address: str, profile: str) -> None:
     command = [browser, f"--app={address}", *options]
     subprocess.run(command, check=False, stderr=subprocess.DEVNULL)  # noqa: S603 (a known browser)
     interrupt_main(signal.SIGTERM)
+
+
+_NAMED = re.compile(r"([A-Za-z][\w-]*)=(.+)", re.DOTALL)
+
+
+@accepts()
+def mcp(context: typer.Context, options: AssistantOptions) -> None:
+    """Serve the library to an assistant, by the Model Context Protocol on standard input."""
+    if find_spec("mcp") is None:
+        raise AssistantsUnavailable
+    from lpisearch.agents.calls import LibraryTools
+    from lpisearch.agents.protocol import serve_stdio
+
+    with ExitStack() as stack:
+        libraries = dict(_libraries(context, options))
+        for library in libraries.values():
+            stack.callback(library.close)
+        roots = tuple(path.expanduser() for path in options.roots)
+        if sys.stdin.isatty():
+            note("Waiting for an assistant on standard input (press Ctrl-C to stop).")
+        serve_stdio(LibraryTools(libraries, writes=options.allow_writes, roots=roots))
+
+
+def _libraries(
+    context: typer.Context, options: AssistantOptions
+) -> Iterator[tuple[str, Library | RemoteLibrary]]:
+    """Yield the libraries of `--db`, or the usual one; of several, each has a name of its own."""
+    if not options.db:
+        yield "library", context.obj.library
+    names: set[str] = set()
+    for text in options.db:
+        match = _NAMED.fullmatch(text)
+        name, place = match.groups() if match else (Path(text).stem, text)
+        if name in names or (len(options.db) > 1 and not match):
+            raise BadOption("db", f"give each library a name of its own, not “{text}”")
+        names.add(name)
+        yield name, _opened(place)
+
+
+def _opened(place: str) -> Library | RemoteLibrary:
+    if place.startswith(("http://", "https://")):
+        from lpisearch.remote import connect
+
+        return connect(place, os.environ.get("LPISEARCH_TOKEN", ""))
+    from lpisearch.config import own_encoder
+    from lpisearch.library import open_library
+
+    return open_library(place, encoder=own_encoder())
+
+
+def skill() -> None:
+    """Print a SKILL.md that teaches an assistant to search the library."""
+    from importlib.resources import files
+
+    say(files("lpisearch.agents").joinpath("SKILL.md").read_text("utf-8").rstrip())
 
 
 class WebUnavailable(LpiSearchError):

@@ -32,6 +32,8 @@ VERBS: Mapping[str, Verb] = {
     "doctor": Verb("db", "doctor", "Check the library for damage and suggest repairs."),
     "db": Verb("db", "app", "Upgrade, check and back up the library."),
     "evaluate": Verb("evaluate", "app", "Measure search and classification quality."),
+    "mcp": Verb("serve", "mcp", "Serve the library to an assistant."),
+    "skill": Verb("serve", "skill", "Print a SKILL.md for assistants."),
     "demo": Verb("serve", "demo", "Take a tour with the sample documents."),
 }
 FIRST = list(VERBS)[: list(VERBS).index("index")]
@@ -58,6 +60,7 @@ _MEANT: Mapping[str, str] = {
         "index": "build reindex train",
         "ingest": "import load update",
         "label": "tag",
+        "mcp": "assistant agent",
         "serve": "web server browse",
         "similar": "like",
         "status": "info",
@@ -174,6 +177,12 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "serve --host 0.0.0.0 --name notes.example --read-only",
         ),
     ),
+    "mcp": (
+        ("Serve one library, which can be read only", "mcp --db ~/notes/all.db"),
+        ("Serve two libraries by name", "mcp --db notes=notes.db --db mail=~/mail.db"),
+        ("Let the assistant label, and add files", "mcp --allow-writes --root ~/notes"),
+    ),
+    "skill": (("Teach an assistant that reads skills", "skill"),),
     "status": (
         ("Show the library in this folder", "status"),
         ("Print JSON for a script", "status --json"),

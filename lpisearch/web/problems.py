@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 API = "/api/"
+MCP = "/mcp"
+PROGRAMS = (API, MCP)
+"""The beginnings of paths that programs request, which no browser shows."""
 _KIND = "urn:lpisearch:"
 _LONGEST = 2000
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
@@ -40,6 +43,7 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.IndexNotFound: 404,
     errors.IndexNotHere: 404,
     errors.LibraryNotFound: 404,
+    errors.AssistantsUnavailable: 501,
     errors.LibraryUnwritable: 507,
     errors.LibraryDamaged: 500,
     errors.DocumentDamaged: 500,
@@ -60,6 +64,7 @@ _TITLES = {
     422: "Invalid value",
     429: "Too many requests",
     500: "Unexpected error",
+    501: "Not installed",
     503: "Server busy",
     507: "Cannot write to the library",
 }
@@ -122,7 +127,7 @@ def refusal(
     path: str, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a problem for the API, and plain text for a page."""
-    if path.startswith(API):
+    if path.startswith(PROGRAMS):
         return problem(status, detail, headers=headers)
     from lpisearch.web.pages.templates import refusal_page  # which imports this module
 
@@ -136,7 +141,7 @@ _UNEXPECTED = "See the server log and report the error."
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)  # noqa: S101 (as registered)
-    if request.url.path.startswith(API):
+    if request.url.path.startswith(PROGRAMS):
         return problem(error.status, error.detail, **error.more)
     return refusal(request.url.path, error.status, error.detail)
 

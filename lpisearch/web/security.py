@@ -30,7 +30,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
 from lpisearch.options import ServeLimits, is_loopback
-from lpisearch.web.problems import API, Refusal, refusal
+from lpisearch.web.problems import API, PROGRAMS, Refusal, refusal
 from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _is_from_elsewhere(request: HTTPConnection) -> bool:
 def _is_link(request: HTTPConnection) -> bool:
     """Tell whether a browser opens a page, not data, a frame or an image."""
     path, fetch = request.url.path, request.headers.get
-    is_page = not path.startswith((API, "/map/"))
+    is_page = not path.startswith((*PROGRAMS, "/map/"))
     return (
         is_page and fetch("sec-fetch-mode") == "navigate" and fetch("sec-fetch-dest") == "document"
     )
@@ -427,12 +427,12 @@ class TokenMiddleware(Middleware):
             await self.app(scope, receive, send)
             return
         if self._may_read(scope):
-            if scope["method"] in _SAFE or path.startswith(API):
+            if scope["method"] in _SAFE or path.startswith(PROGRAMS):
                 await self.app({**scope, READS_ONLY: True}, receive, send)
             else:
                 await refusal(path, 403, "This token may only read.")(scope, receive, send)
             return
-        if path.startswith(API) or scope["method"] not in {"GET", "HEAD"}:
+        if path.startswith(PROGRAMS) or scope["method"] not in {"GET", "HEAD"}:
             detail = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
             response = refusal(path, 401, detail, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
         else:

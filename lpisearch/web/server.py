@@ -26,7 +26,14 @@ from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
 from lpisearch.web.connections import Connections, without_repeats
 from lpisearch.web.pages.templates import apology
-from lpisearch.web.problems import API, HANDLERS, ErrorMiddleware, problem_of, wants_python
+from lpisearch.web.problems import (
+    HANDLERS,
+    MCP,
+    PROGRAMS,
+    ErrorMiddleware,
+    problem_of,
+    wants_python,
+)
 from lpisearch.web.security import (
     BodyLimitMiddleware,
     CorsMiddleware,
@@ -185,6 +192,7 @@ def create_app(library: Library, settings: ServeSettings | None = None) -> Starl
     app = Starlette(
         routes=[
             *pages.ROUTES,
+            Route(MCP, state.assistants, methods=["POST"]),
             Route("/favicon.ico", _icon),  # requested for PDFs, which link no icon
             Mount("/static", _Assets(directory=_STATIC), name="static"),
             Mount("/api/v1", routes=api.ROUTES, name="api"),
@@ -216,7 +224,7 @@ def _icon(_request: Request) -> Response:
 
 def _library_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, LpiSearchError)  # noqa: S101 (as registered)
-    if request.url.path.startswith(API):
+    if request.url.path.startswith(PROGRAMS):
         return problem_of(error, python=wants_python(request.headers))
     return apology(request, error)
 
@@ -244,6 +252,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     state: WebState = app.state.lpisearch
     jobs = state.jobs
     yield
+    await state.assistants.close()
     await state.in_thread(lambda: jobs.close(_PATIENCE_SECONDS))
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 from anyio.to_thread import run_sync
 
+from lpisearch.agents.calls import LibraryTools
+from lpisearch.agents.protocol import HttpFace
 from lpisearch.files import limited_reading
 from lpisearch.web.connections import Connections, most_connections
 from lpisearch.web.jobs import Jobs
@@ -143,6 +145,11 @@ class WebState:
     def jobs(self) -> Jobs:
         """The jobs."""
         return Jobs(self.library.path, self.settings.limits.jobs_kept)
+
+    @cached_property
+    def assistants(self) -> HttpFace:
+        """The face for assistants; it changes nothing."""
+        return HttpFace(LibraryTools({"library": self.library}))
 
     async def in_thread(self, work: Callable[[], T], request: Request | None = None) -> T:
         """Do slow work in one of a few threads, in the order of requests.

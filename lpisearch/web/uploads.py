@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, BinaryIO
 
-from lpisearch.files import make_folders, mode_of, whole_file
+from lpisearch.files import make_folders, mode_of, path_below, whole_file
 from lpisearch.location import Address
 from lpisearch.web.problems import Refusal
 
@@ -39,20 +39,13 @@ def uploads_folder(state: WebState) -> Path:
 
 
 def allowed_path(state: WebState, named: str) -> Path:
-    """Return the real path of a file or folder that may be ingested.
-
-    Links and `..` are resolved first. A relative path is tried below each allowed folder.
-    """
+    """Return the real path of a file or folder that may be ingested."""
     if not named or "\0" in named:
         raise Refusal(422, "A path is missing.")
-    for root in allowed_folders(state):
-        try:
-            path = (root / named).resolve(strict=True)
-        except (OSError, ValueError, RuntimeError):
-            continue
-        if path.is_relative_to(root):
-            return path
-    raise Refusal(403, _FORBIDDEN)
+    path = path_below(named, allowed_folders(state))
+    if path is None:
+        raise Refusal(403, _FORBIDDEN)
+    return path
 
 
 def open_original(state: WebState, path: str) -> BinaryIO:

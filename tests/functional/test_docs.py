@@ -1,6 +1,7 @@
 """What the pages show is true: their code runs, the guides name all that has to be done."""
 
 import io
+import json
 import os
 import re
 import shlex
@@ -250,3 +251,8 @@ def test_versions_agree() -> None:
     assert newest is not None
     assert newest[1] == lpisearch.__version__ or lpisearch.__version__.endswith(".dev0")
     assert f"\nversion: {newest[1]}\ndate-released: {newest[2]}\n" in citation
+    server = json.loads((_ROOT / "server.json").read_text(encoding="utf-8"))
+    versions = {server["version"], *(package["version"] for package in server["packages"])}
+    assert versions == {lpisearch.__version__}
+    assert f"mcp-name: {server['name']} " in (_ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(server["description"]) <= 100

@@ -187,6 +187,10 @@ _REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("similarToFile", {"params": {"name": "a.txt", "k": 1}, "content": b"a sail in the wind"}),
     ("searchEach", {"json": {"queries": [{"id": "1", "text": "dough"}], "options": {"k": 1}}}),
     ("batch", {"json": {"queries": [{"id": "1", "text": "cold dough"}], "options": {"k": 2}}}),
+    (
+        "searchVectorStore",
+        {"id": "default", "json": {"query": "cold dough", "max_num_results": 1}},
+    ),
     ("facets", {"params": {"path": "baking"}}),
     ("topics", {"params": {"number": 2, "terms": 2, "documents": 1}}),
     ("classify", {"json": {"text": "a train at night", "k": 2}}),

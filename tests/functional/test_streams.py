@@ -32,6 +32,7 @@ _COMMANDS = {
     "search ship --csv": "Nothing was changed",
     "search --queries QUERIES --trec": "Nothing was changed",
     "similar sea/0": "Nothing was changed",
+    "skill": "Nothing was changed",
     "classify ship": "Nothing was changed",
     "topics -n 2": "Nothing was changed",
     "evaluate cluster --methods terms": "Completed parts are saved",
@@ -108,7 +109,7 @@ def test_a_result_that_cannot_be_printed_is_stated(
 
 
 def test_every_verb_is_among_the_commands() -> None:
-    without_end = {"demo", "serve", "watch"}
+    without_end = {"demo", "mcp", "serve", "watch"}
     assert {command.split()[0] for command in _COMMANDS} - {"--help"} == {*VERBS} - without_end
 
 

@@ -35,7 +35,8 @@ _ALLOWED = {
     ("readers/compound.py", "-c"): "an option of xls2csv",
 }
 
-_FACES = ("cli/", "web/", "options.py", "model/documents.py")  # options declare the help of a face
+# Options declare the help of a face.
+_FACES = ("cli/", "web/", "agents/", "options.py", "model/document_filter.py")
 
 # Fields that Python alone has.
 _PYTHON_ONLY = {

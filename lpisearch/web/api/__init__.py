@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from lpisearch.model.codec import json_text
-from lpisearch.web.api import contents, queries, tasks
+from lpisearch.web.api import contents, queries, tasks, vector_stores
 from lpisearch.web.api.handler import handler_of, job_events
 from lpisearch.web.api.openapi import description, page_of
 
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from lpisearch.web.api.endpoint import Endpoint
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (*queries.ENDPOINTS, *contents.ENDPOINTS, *tasks.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *queries.ENDPOINTS,
+    *contents.ENDPOINTS,
+    *tasks.ENDPOINTS,
+    *vector_stores.ENDPOINTS,
+)
 
 
 @cache

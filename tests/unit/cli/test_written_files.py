@@ -33,6 +33,7 @@ _READ = {
     "classify TEXT|FILE",
     "index --pairs",
     "serve --root",
+    "mcp --root",
     "index --encoder",  # a module, a table of words or an address
     "index --index-store",  # a folder of folders, as that beside a library
     *(f"evaluate{verb} --{name}" for verb in ("", " retrieval", " sweep")

@@ -681,7 +681,7 @@ def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) ->
 
 def test_every_endpoint_that_changes_something_says_so() -> None:
     harmless = {"similarToText", "similarToFile", "classify", "classifyFile", "batch", "plan"}
-    harmless |= {"marks"}
+    harmless |= {"marks", "searchEach", "searchVectorStore"}
     jobs = {"evaluate", "dimensions", "stopJob"}
     unmarked = {each.name for each in ENDPOINTS if each.method != "GET" and not each.writes}
     assert unmarked == harmless | jobs

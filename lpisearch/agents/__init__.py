@@ -1,0 +1,1 @@
+"""The face for assistants: tools over libraries, by the Model Context Protocol."""
