@@ -177,6 +177,8 @@ SMALL = 600
 _EXACT, _NEAR = 1e-10, 1e-4
 # By how much what is left of y may raise f, and the least that is worth the steps.
 _SHARE_LEFT, _LEAST_LEFT = 1e-3, 1e-6
+# Documents that depend on each other put a direction out of reach; so often it is looked for anew.
+_MOST_DEPENDENCES = 20
 # A direction whose share of the degree is below this involves isolated documents only: rounding in
 # UᵀDU is about 1e-15 of its largest eigenvalue, and a linked document weighs far more than 1e-10.
 _UNSEEN = 1e-10
@@ -307,7 +309,7 @@ def document_directions(
     rows, mixing = np.zeros((count, X.shape[1])), np.zeros((len(degrees), count), order="F")
     values, bounds = np.zeros(count), np.zeros(count)
     for j in range(count):
-        while True:
+        for _ in range(_MOST_DEPENDENCES):
             u, bounds[j] = complement.leading()
             left = np.sqrt(_SHARE_LEFT / 2 * max(1 - bounds[j], 0))
             c = gram.solve(scale * u, max(left, _LEAST_LEFT))

@@ -175,7 +175,8 @@ def test_olpi(n: int) -> None:
     exact = naive.olpi(X, W, 3, None, space(n))
     if n > FULL_SPACE:
         least = naive.locality(X, W, exact)
-        assert np.all(naive.locality(X, W, olpi.components_.T)[1:] < 1.5 * least[1:])
+        # With hardly more terms than documents XXᵀ is nearly singular, and its solution near.
+        np.testing.assert_allclose(naive.locality(X, W, olpi.components_.T), least, atol=5e-4)
     else:
         assert degrees(olpi.components_.T, exact) < WHOLE
 
