@@ -786,13 +786,27 @@ class ServeSettings:
         name="name",
         metavar="NAME",
     )
+    behind_proxy: tuple[str, ...] = option(
+        (),
+        "Trust X-Forwarded-For and -Proto of the proxy at this address (repeatable).",
+        metavar="ADDRESS",
+        advanced=True,
+    )
     uploads: Path | None = None  # where uploaded files go; None for a folder next to the library
     limits: ServeLimits = field(default_factory=ServeLimits)
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach the server."""
-        return is_loopback(self.host)
+        return is_loopback(self.host) and not self.behind_proxy
+
+    def is_proxy(self, address: str) -> bool:
+        """Tell whether an address is that of a proxy; `behind_proxy` may have networks."""
+        try:
+            own = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(own in ipaddress.ip_network(one, strict=False) for one in self.behind_proxy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from lpisearch.model.codec import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +79,16 @@ class Connection(H11Protocol):
         """Note that the client has read most of what was written."""
         super().resume_writing()
         self._resumed += 1
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, or has too long a header, as any request is refused."""
+        members = {"type": "about:blank", "title": "Bad request", "status": 400, "detail": msg}
+        body = json_text(members).encode()
+        kind, size = b"application/problem+json", str(len(body)).encode()
+        headers = [(b"content-type", kind), (b"content-length", size), (b"connection", b"close")]
+        self.transport.write(self.conn.send(h11.Response(status_code=400, headers=headers)) or b"")
+        self.transport.write(self.conn.send(h11.Data(data=body)) or b"")
+        self.transport.close()
 
     def look(self, now: float) -> bool:
         """Find out what it waits for; tell whether the client owes it for too long."""

@@ -264,14 +264,19 @@ _LATER = {"Retry-After": "1"}
 class RateLimitMiddleware(Middleware):
     """Limits the requests of an address per second.
 
-    Loopback clients are not limited: they are the owner.
+    Loopback clients are not limited: they are the owner, unless there is a proxy.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: ServeLimits, clock: Callable[[], float] = time.monotonic
+        self,
+        app: ASGIApp,
+        limits: ServeLimits,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        spares_owner: bool = True,
     ) -> None:
         super().__init__(app)
-        self._limits, self._clock = limits, clock
+        self._limits, self._clock, self._spares_owner = limits, clock, spares_owner
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -284,7 +289,7 @@ class RateLimitMiddleware(Middleware):
     def _may(self, address: str) -> bool:
         """Take a token from the bucket of an address, which fills with time."""
         rate, now = self._limits.requests_per_second, self._clock()
-        if not rate or is_loopback(address):
+        if not rate or (self._spares_owner and is_loopback(address)):
             return True
         left, then = self._left.pop(address, (float(self._limits.burst), now))
         left = min(left + (now - then) * rate, float(self._limits.burst))
@@ -514,6 +519,7 @@ class VisitorMiddleware(Middleware):
                 headers = MutableHeaders(scope=message)
                 if headers.get("content-type", "").startswith("text/html"):
                     cookie = f"{VISITOR}={visitor}; Path=/; HttpOnly; SameSite=Strict"
+                    cookie += "; Secure" if scope["scheme"] == "https" else ""
                     headers.append("Set-Cookie", cookie)
             await send(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import ipaddress
 import logging
 import signal
 import socket
@@ -19,8 +20,9 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
@@ -109,6 +111,11 @@ def serve(
     `on_start` is called with the address, once the server listens, and with the jobs that an
     earlier server did not finish. Raises `CannotListen` or `TokenMissing`.
     """
+    for one in settings.behind_proxy:
+        try:
+            ipaddress.ip_network(one, strict=False)
+        except ValueError:
+            raise BadOption("behind_proxy", f"“{one}” is not an IP address or network") from None
     if not settings.is_local and len(settings.token) < _SHORTEST_TOKEN:
         raise TokenMissing(settings.host)
     if settings.read_token and min(len(settings.token), len(settings.read_token)) < _SHORTEST_TOKEN:
@@ -232,11 +239,13 @@ def _library_error(request: Request, error: Exception) -> Response:
 def _middleware(state: WebState) -> list[Middleware]:
     """Return the middleware in the order that requests pass."""
     names, limits = (*state.settings.names, state.settings.host), state.settings.limits
+    proxies = list(state.settings.behind_proxy)
     return [
+        *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
         Middleware(HeaderMiddleware, state=state),
         Middleware(ErrorMiddleware),
         Middleware(HostMiddleware, names=names),
-        Middleware(RateLimitMiddleware, limits=limits),
+        Middleware(RateLimitMiddleware, limits=limits, spares_owner=not proxies),
         Middleware(CorsMiddleware, origins=state.settings.cors),
         Middleware(TokenMiddleware, state=state),
         Middleware(LoadMiddleware, limits=limits, is_guarded=bool(state.settings.token)),

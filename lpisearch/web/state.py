@@ -124,7 +124,8 @@ class WebState:
     @cached_property
     def connections(self) -> Connections:
         """The open connections."""
-        return Connections(most_connections(self.settings.limits.connections))
+        most = most_connections(self.settings.limits.connections)
+        return Connections(most, self.settings.is_proxy)
 
     @property
     def read_only(self) -> bool:

@@ -22,6 +22,7 @@ from tests.torture import (
     hostile,
     index_flips,
     kills,
+    server,
     shared,
     structures,
 )
@@ -61,6 +62,7 @@ PARTS: dict[str, Run] = {
     "a library of a stranger": hostile.library,
     "a database of a stranger": shared.strangers,
     "writers in a database": shared.writers,
+    "server": server.run,
 }
 
 

@@ -14,10 +14,14 @@ from lpisearch.web.api.handler import handler_of, job_events
 from lpisearch.web.api.openapi import description, page_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
     from lpisearch.web.api.endpoint import Endpoint
+
+    Handler = Callable[[Request], Awaitable[Response]]
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -48,11 +52,21 @@ def _routes() -> list[BaseRoute]:
         Route("/openapi.json", _openapi, name="openapi"),
         Route("/jobs/{id}/events", job_events, name="jobEvents"),
     ]
-    made += [
-        Route(each.path, handler_of(each), methods=[each.method], name=each.name)
-        for each in ENDPOINTS
-    ]
+    by_path: dict[str, dict[str, Handler]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = handler_of(each)
+    # A path without a parameter first, since one with it may match the same.
+    paths = sorted(by_path, key=lambda path: "{" in path)
+    made += [Route(path, _of_method(by_path[path]), methods=list(by_path[path])) for path in paths]
     return made
+
+
+def _of_method(handlers: dict[str, Handler]) -> Handler:
+    async def handle(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await handlers[method](request)
+
+    return handle
 
 
 ROUTES: list[BaseRoute] = _routes()

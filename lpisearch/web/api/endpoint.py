@@ -262,8 +262,9 @@ def _text(param: Param, text: str) -> str:
 def _bounded(param: Param, number: float) -> float:
     if param.least is not None and number < param.least:
         raise ValueError(f"must be at least {param.least:g}")
-    if param.most is not None and number > param.most:
-        raise ValueError(f"must be at most {param.most:,g}")
+    most = param.most if param.most is not None or param.kind != "integer" else LARGEST
+    if most is not None and number > most:
+        raise ValueError(f"must be at most {most:,g}")
     return number
 
 

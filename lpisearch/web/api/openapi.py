@@ -82,7 +82,8 @@ def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]
         described_body: dict[str, Any] = {"schema": schema(endpoint.body)}
         described_body |= {} if endpoint.example is None else {"example": endpoint.example}
         content = {"application/json": described_body}
-        operation["requestBody"] = {"required": True, "content": content}
+        needed = bool(described_body["schema"].get("required"))
+        operation["requestBody"] = {"required": needed, "content": content}
     return operation
 
 
@@ -102,7 +103,7 @@ def _events(parameters: list[dict[str, Any]]) -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": _phrase(200),
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                "content": {"text/event-stream": {"schema": {}}},
             },
             "default": _problem(),
         },

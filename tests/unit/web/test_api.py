@@ -16,6 +16,28 @@ from tests.unit.web.forms import differences
 _API = "/api/v1"
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("documents", {"GET", "HEAD", "DELETE"}),
+        ("documents/x", {"GET", "HEAD", "DELETE"}),
+        ("jobs/x", {"GET", "HEAD", "DELETE"}),
+        ("predicted/forget", {"POST"}),
+        ("similar", {"GET", "HEAD", "POST"}),
+    ],
+)
+def test_a_path_says_what_may_be_done(client: TestClient, path: str, methods: set[str]) -> None:
+    answer = client.options(f"/api/v1/{path}")
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == methods
+
+
+def test_no_number_is_larger_than_described(client: TestClient) -> None:
+    largest = 2**53 - 1
+    assert client.get(f"/api/v1/documents?offset={largest}").status_code == 200
+    assert client.get(f"/api/v1/documents?offset={largest + 1}").status_code == 422
+
+
 def test_the_forms_are_those_of_json(client: TestClient, opened: Library) -> None:
     asked: dict[str, Any] = {
         "q": "ship harbour",

@@ -1,6 +1,7 @@
 """Connections that wait for their clients: limits, deadlines, and the log."""
 
 import asyncio
+import json
 import logging
 import socket
 import time
@@ -145,6 +146,14 @@ def test_what_is_owed_has_a_deadline(port: int, sent: bytes) -> None:
     begun = time.monotonic()
     assert _answer(port, sent).startswith(b"HTTP/1.1 408")
     assert time.monotonic() - begun < 10
+
+
+def test_what_is_not_http_is_refused_as_a_problem(port: int) -> None:
+    for sent in (b"\x16\x03\x01\r\n\r\n", b"GET /?" + b"x" * 100_000 + b" HTTP/1.1\r\n"):
+        head, _, body = _answer(port, sent).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400")
+        assert b"application/problem+json" in head
+        assert json.loads(body)["status"] == 400
 
 
 def test_a_further_header_has_a_deadline(port: int) -> None:

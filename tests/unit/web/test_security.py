@@ -650,6 +650,56 @@ def test_who_asks_too_often_is_told_to_wait(serve: Callable[..., TestClient]) ->
     assert {own.get("/static/style.css").status_code for _ in range(5)} == {200}
 
 
+_FORWARDED = ("10.0.0.9", "127.0.0.1, 10.0.0.9", "10.9.9.9, 10.0.0.9", "10.0.0.9:4711")
+
+
+@pytest.mark.parametrize("named", _FORWARDED)
+def test_a_proxy_says_who_asks(serve: Callable[..., TestClient], named: str) -> None:
+    """The last address that is not a proxy's counts, whatever a client claims before it."""
+    limits = ServeLimits(requests_per_second=0.001, burst=3)
+    client = serve(behind_proxy=("127.0.0.1",), token=_TOKEN, limits=limits)
+
+    def ask(address: str) -> int:
+        headers = {"x-forwarded-for": address}
+        return client.get("/static/style.css", headers=headers).status_code
+
+    assert [ask("10.0.0.9") for _ in range(3)] == [200] * 3
+    assert ask(named) == 429
+    assert ask("10.0.0.8") == 200
+
+
+def test_only_a_proxy_is_believed(serve: Callable[..., TestClient]) -> None:
+    limits = ServeLimits(requests_per_second=0.001, burst=1)
+    headers = {"x-forwarded-for": "10.0.0.8", "x-forwarded-proto": "https"}
+    last = serve(behind_proxy=("127.0.0.1",), token=_TOKEN, limits=limits)
+    for client in (
+        serve(client=("10.0.0.7", 1), behind_proxy=("127.0.0.1",), token=_TOKEN, limits=limits),
+        serve(client=("10.0.0.7", 1), limits=limits),
+        last,
+    ):
+        is_believed = client is last
+        assert client.get("/login").status_code == 200
+        assert client.get("/login").status_code == 429
+        assert client.get("/login", headers=headers).status_code == (200 if is_believed else 429)
+
+
+def test_cookies_of_an_encrypted_site_stay_encrypted(serve: Callable[..., TestClient]) -> None:
+    client = serve(behind_proxy=("10.1.0.0/16",), client=("10.1.2.3", 1), token=_TOKEN)
+    headers = {"x-forwarded-for": "10.0.0.8", "x-forwarded-proto": "https"}
+    assert client.get("/login", headers=headers).headers["set-cookie"].endswith("; Secure")
+    state: Any = client.app.state.lpisearch  # type: ignore[attr-defined]
+    assert not state.can_allow_home
+
+
+def test_a_proxy_needs_a_token_and_an_address(opened: Library) -> None:
+    with pytest.raises(server.TokenMissing):
+        server.serve(opened, ServeSettings(port=0, behind_proxy=("127.0.0.1",)))
+    for wrong in ("*", "proxy.example", ""):
+        settings = ServeSettings(port=0, behind_proxy=(wrong,), token=_TOKEN)
+        with pytest.raises(lpisearch.LpiSearchError, match="behind_proxy"):
+            server.serve(opened, settings)
+
+
 def test_requests_come_back_with_time() -> None:
     now = [0.0]
     limits = ServeLimits(requests_per_second=1, burst=2)
