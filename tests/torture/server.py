@@ -15,6 +15,8 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,41 @@ def _beside_files(tries: int, chance: random.Random, until: float) -> Counter[st
             found.update({one.split(":")[0]: some for one, some in (before + during).items()})
             found["slow"] += clients.p95(loud) > max(clients.WORST * clients.p95(quiet), 1.0)
     return +found
+
+
+def beside_uploads(clients_at_once: int = 50) -> tuple[float, float, Counter[str]]:
+    """Return the p95 of so many clients that pause, without and with uploads of hostile files."""
+    numbers = count()
+
+    def one(port: int, number: int) -> tuple[list[float], Counter[str]]:
+        chance = random.Random(number)  # noqa: S311 (pauses, not secrets)
+        seconds, outcomes = [], Counter[str]()
+        for _ in range(6):
+            time.sleep(chance.uniform(0, 20))
+            some, found = clients.ask(port, numbers, 1)
+            seconds += some
+            outcomes += found
+        return seconds, outcomes
+
+    def every(port: int) -> tuple[float, Counter[str]]:
+        with ThreadPoolExecutor(clients_at_once) as threads:
+            found = list(threads.map(partial(one, port), range(clients_at_once)))
+        outcomes = sum((some for _, some in found), Counter[str]())
+        return clients.p95(sorted(each for seconds, _ in found for each in seconds)), outcomes
+
+    with clients.server() as (port, _process, _log), tempfile.TemporaryDirectory() as folder:
+        files = [write_hostile(name, Path(folder), _SHARE) for name in _HOSTILE]
+
+        def send() -> None:
+            while True:
+                for file in files:
+                    path = f"classify/file?name={file.name}"
+                    _post(port, path, file.read_bytes(), "application/octet-stream")
+
+        quiet, before = every(port)
+        with clients.beside(send), clients.beside(send), clients.beside(send):
+            loud, during = every(port)
+    return quiet, loud, before + during
 
 
 def _swapped(tries: int, chance: random.Random, until: float) -> Counter[str]:
