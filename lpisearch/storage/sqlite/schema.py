@@ -166,7 +166,8 @@ _MOST_PARTS = 200
 def foreign_part(connection: Connection) -> str:
     """Name a part of a schema that computes or does something, and is not ours; "" if none is.
 
-    Views, triggers, virtual tables, generated columns, indexes of expressions and partial ones.
+    Views, triggers, virtual tables, generated columns, defaults that call something, indexes of
+    expressions and partial ones.
     Read from the schema alone, without asking any table.
     """
     parts = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
@@ -182,7 +183,7 @@ def foreign_part(connection: Connection) -> str:
                 return f"the {'virtual table' if is_virtual else kind} “{name}”"
         elif kind == "index" and (" WHERE " in written.upper() or _computes(connection, name)):
             return f"the index “{name}”"
-        elif kind == "table" and _has_hidden_columns(connection, name):
+        elif kind == "table" and _has_computed_columns(connection, name):
             return f"a column of the table “{name}”"
     return ""
 
@@ -203,9 +204,10 @@ def _computes(connection: Connection, index: str) -> bool:
     return any(cid == _EXPRESSION for cid in columns.scalars())
 
 
-def _has_hidden_columns(connection: Connection, table: str) -> bool:
-    columns = connection.exec_driver_sql("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
-    return any(columns.scalars())
+def _has_computed_columns(connection: Connection, table: str) -> bool:
+    """Tell whether a table has a generated column, or one with a call as its default."""
+    facts = "SELECT hidden OR instr(coalesce(dflt_value, ''), '(') FROM pragma_table_xinfo(?)"
+    return any(connection.exec_driver_sql(facts, (table,)).scalars())
 
 
 _EXPRESSION = -2

@@ -34,6 +34,7 @@ _FOREIGN = {
         CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
         DELETE FROM labels; END""",
     "labels": "ALTER TABLE labels ADD COLUMN x GENERATED ALWAYS AS (hex(zeroblob(100000000)))",
+    "failures": "ALTER TABLE failures ADD COLUMN x DEFAULT (hex(zeroblob(100000000)))",
     "computed": "CREATE INDEX computed ON labels (lower(name))",
     "partial": "CREATE INDEX partial ON labels (name) WHERE length(name) > 2",
     "more": "CREATE VIRTUAL TABLE more USING fts5(text)",
