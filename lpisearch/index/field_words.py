@@ -74,6 +74,18 @@ class Fields:
         own = self.postings.arrays() | {_SIZES: self.name_sizes}
         return {_PREFIX + name: array for name, array in own.items()}
 
+    def units_with_any(self, words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """Return the units that have any of some words in a field, and their bits in each."""
+        found = [one for one in map(self.units_with, words) if len(one[0])]
+        if not found:
+            return self.units_with(words[0])
+        if len(found) == 1:
+            return found[0]
+        units, at = np.unique(np.concatenate([one for one, _ in found]), return_inverse=True)
+        bits = np.zeros(len(units), np.uint16)
+        np.bitwise_or.at(bits, at, np.concatenate([own for _, own in found]))
+        return units, bits
+
     def units_with(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the units that have a word in a field, and its bits in each."""
         number = self.postings.find(word)

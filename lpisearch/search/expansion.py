@@ -5,8 +5,9 @@ All terms of a group count as one word that occurs in as many documents as they 
 - For BM25 each has the idf of that one word, however rare it is by itself.
 - In the subspace each has its share of those documents, so that the group weighs as one word.
 
-A word that some document has as typed counts whole and its other spellings half; if none has it,
-they count whole. So it is with spellings without accents, and with those of the other English.
+The irregular forms of an English word (fell, fallen) and its spellings in the other English are one
+word, as its regular forms are by their stem. Of a spelling without accents, or the stem of another
+language, one cannot be sure: if some document has the word as typed, they count half.
 
 A suggestion is a whole word as documents write it, from the table of the index. Without one, it is
 the form nearest to what was typed among those that a few documents with the nearest stems contain.
@@ -29,6 +30,7 @@ from lpisearch.text.spelling import (
     Words,
     allowed_edits,
     edit_distances,
+    english_bases,
     english_variants,
     merit,
 )
@@ -74,12 +76,14 @@ class WordSource(Protocol):
 class Group:
     """Terms, with their numbers of documents, that count together as a share of one word.
 
-    `prefix` is what all of them begin with, or "" for spellings.
+    `prefix` is what all of them begin with, or "" for forms and spellings of `token`. If that is
+    among them, they count in its place.
     """
 
     terms: tuple[tuple[str, int], ...]
     share: float
     prefix: str = ""
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +126,24 @@ class Expansion:
             ]
         return tuple(tokens)
 
+    @property
+    def forms(self) -> Mapping[str, tuple[str, ...]]:
+        """The other terms that stand for each token."""
+        forms: dict[str, tuple[str, ...]] = {}
+        for group in self.groups:
+            if group.token:
+                others = tuple(term for term, _ in group.terms if term != group.token)
+                forms[group.token] = forms.get(group.token, ()) + others
+        return forms
+
+    def _by_themselves(self) -> Counter[str]:
+        """Count the tokens that are not in a group."""
+        joined = {group.token for group in self.groups if group.token in dict(group.terms)}
+        return Counter(token for token in self.tokens if token not in joined)
+
     def counts(self) -> Mapping[str, float]:
         """Return how much each term counts in the subspace."""
-        counts: Counter[str] = Counter(self.tokens)
+        counts = self._by_themselves()
         for group in self.groups:
             together = sum(documents for _, documents in group.terms)
             for term, documents in group.terms:
@@ -138,7 +157,7 @@ class Expansion:
 
         `general` is what is added to the idf of each; a group has that of its commonest term.
         """
-        weights: Counter[str] = Counter(self.tokens)
+        weights = self._by_themselves()
         added = general or {}
         for group in self.groups:
             together = min(sum(documents for _, documents in group.terms), n_documents)
@@ -155,6 +174,7 @@ class Expansion:
         query = replace(
             engine.look_up(counts, without=self.unknown),
             counts=counts,
+            forms=self.forms,
             ordered=self.tokens,
             sequence=np.array([engine.postings.find(token) for token in self.tokens], np.int64),
             is_named=any(map(engine.is_in_field, self.tokens)),
@@ -177,18 +197,24 @@ def expand(parsed: ParsedQuery, source: WordSource) -> Expansion:
     demanded = {token for phrase in parsed.read_for for token in phrase.tokens}
     for token, times in Counter(parsed.tokens).items():
         known, typed = source.has(token), parsed.typed.get(token, "")
-        spellings = english_spellings(token, typed, source)
-        spellings |= {term for term in parsed.variants.get(token, ()) if source.has(term)}
+        forms = english_spellings(token, typed, source)
+        spellings = {term for term in parsed.variants.get(token, ()) if source.has(term)}
         if not known or source.is_cheap or token in demanded:
             spellings |= {*source.words(token).spelled_like(token, typed)}
-        every = [(term, source.words(term).documents(term)) for term in sorted(spellings)]
-        terms = [one for one in every if one[1]]  # without words that are in a title or path alone
-        if terms:
-            share = times * (OTHER_SPELLING if known else 1)
-            groups.append(Group(tuple(terms), share))
-            replaced.update(() if known else {token})
-        elif not known:
-            unknown.append(token)
+        if not known:
+            forms, spellings = forms | spellings, set()
+        elif forms:
+            forms |= {token}
+        bases = set() if known or forms else _english_bases(token, typed, source)
+        found = False
+        for others, share in ((forms, 1.0), (spellings - forms | bases, OTHER_SPELLING)):
+            every = [(term, source.words(term).documents(term)) for term in sorted(others)]
+            terms = tuple(one for one in every if one[1])  # not in a title or path alone
+            if terms:
+                groups.append(Group(terms, times * share, token=token))
+                found = True
+        if not known:
+            (replaced.add if found else unknown.append)(token)
     notes: list[str] = []
     for prefix in parsed.prefixes:
         group, note = _prefix(prefix, source)
@@ -196,6 +222,16 @@ def expand(parsed: ParsedQuery, source: WordSource) -> Expansion:
         notes += [note] if note else []
     tokens = tuple(token for token in parsed.tokens if token not in replaced)
     return Expansion(tokens, tuple(groups), tuple(unknown), tuple(notes))
+
+
+def _english_bases(token: str, typed: str, source: WordSource) -> set[str]:
+    """Return the terms of what a common English word is derived from."""
+    tokeniser = source.tokeniser.of_language("english")
+    listed = general_words("english")
+    if tokeniser.settings.language != "english" or listed is None or token not in listed:
+        return set()
+    stems = map(tokeniser.tokens, english_bases(typed.casefold()))
+    return {stem[0] for stem in stems if len(stem) == 1 and source.has(stem[0])} - {token}
 
 
 def english_spellings(token: str, typed: str, source: WordSource) -> set[str]:

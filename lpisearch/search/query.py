@@ -63,6 +63,8 @@ class Query:
     words, weights, counts
         The numbers of the terms in the postings of the index; how much each counts for BM25 (how
         often it occurs, unless documents moved the query); how much it counts in the subspace.
+    forms
+        The other terms that stand for a word typed: its irregular forms, its other spellings.
     ordered, sequence
         The words as typed, in order, in the tokens of the index, and their numbers in its
         postings; below 0 for one that is in no text. None if documents are the query.
@@ -96,6 +98,7 @@ class Query:
     words: NDArray[np.int64] = field(default_factory=lambda: _none(np.int64))
     weights: NDArray[np.float32] = field(default_factory=lambda: _none(np.float32))
     counts: Mapping[str, float] = field(default_factory=dict)
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: tuple[str, ...] = ()
     sequence: NDArray[np.int64] = field(default_factory=lambda: _none(np.int64))
     vector: NDArray[np.float32] = field(default_factory=lambda: _none(np.float32))

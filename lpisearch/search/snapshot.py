@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_LANGUAGES = 8
+_MOST_LIVE = 10_000  # words of queries that are remembered to be in a document
 """The number of languages in which the words of a query are looked up: the most frequent."""
 _SEVERAL = 2
 
@@ -116,11 +117,16 @@ class Snapshot:
     def index_words(self) -> IndexWords:
         """The words of the index, without those that no document has any more."""
         lexical = self.transaction.lexical
-        return IndexWords(
-            self.require_engine(),
-            self.index_tokeniser,
-            lambda token: bool(lexical.some_with(token, 1)),
-        )
+        live: dict[str, bool] = self.remember("live words", dict)
+
+        def is_live(token: str) -> bool:
+            if token not in live:
+                if len(live) >= _MOST_LIVE:
+                    live.clear()
+                live[token] = bool(lexical.some_with(token, 1))
+            return live[token]
+
+        return IndexWords(self.require_engine(), self.index_tokeniser, is_live)
 
     def encoder(self) -> tuple[CheckedEncoder | None, str]:
         """Return the user's encoder if the index has its vectors and they help; or a note."""
@@ -146,7 +152,11 @@ class Snapshot:
 
     def remember(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return a result that holds for this state of the library, computed once."""
-        return self._session.remember(self.transaction.state(), name, compute)
+        return self._session.remember(self._state, name, compute)
+
+    @cached_property
+    def _state(self) -> str:
+        return self.transaction.state()
 
     def matching(self, where: Filter) -> Keys | None:
         """Return the keys of the documents that match a filter; None for all."""

@@ -3,8 +3,8 @@
 Words are compared as tokens, so that "baking" marks "bakes". The weight of a window is that of its
 distinct tokens in the query; repeats add a fifth at most. The best window is found in two steps:
 stretches of text are tokenised whole, which is fast and bounds the weight of their windows; token
-positions are computed only in the few stretches that may contain the best. Only the first
-`MOST_CHARACTERS` of a text are searched.
+positions are computed only in the few stretches that may contain the best, or once in a short text.
+Only the first `MOST_CHARACTERS` of a text are searched.
 
 Without a linear map, each stretch gets a vector as a document would, and the one with the largest
 cosine is shown. No word is marked, because no single word is the reason.
@@ -13,6 +13,7 @@ cosine is shown. No word is marked, because no single word is the reason.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 CUT = "…"
 _MOST_PAIRS = 6  # of stretches that are searched closely; one is usually enough
+_SHORT = 20_000  # characters of a text that is searched closely as a whole
 _REPEATS = 0.2
 _MOST_FOR_REPEATS = 1 + _REPEATS
 _WORD = re.compile(r"\S+")
@@ -186,8 +188,15 @@ def _best_window(
 ) -> list[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
-    parts = (text[start:end] for start, end in bounds)
-    present = [weights.keys() & tokens for tokens in list(map(tokeniser.tokens, parts))]
+    parts: list[list[_Token]] = []
+    if len(text) <= _SHORT and all(text[end : end + 1] in {"", " "} for _, end in bounds):
+        every = _tokens_in(text, 0, len(text), tokeniser, weights)
+        edges = [bisect_left(every, (end,)) for _, end in bounds]
+        parts = [every[first:last] for first, last in pairwise([0, *edges])]
+        present = [{token.term for token in part} for part in parts]
+    else:
+        texts = (text[start:end] for start, end in bounds)
+        present = [weights.keys() & tokens for tokens in list(map(tokeniser.tokens, texts))]
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
     pairs = list(pairwise([*zip(bounds, present, strict=True), ((len(text), len(text)), set())]))
     most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
@@ -197,7 +206,10 @@ def _best_window(
         if most[number] * _MOST_FOR_REPEATS <= best_weight:
             break
         ((start, _), _), ((_, end), _) = pairs[number]
-        tokens = _tokens_in(text, start, end, tokeniser, weights)
+        if parts:
+            tokens = [token for part in parts[number : number + 2] for token in part]
+        else:
+            tokens = _tokens_in(text, start, end, tokeniser, weights)
         for window in _windows(tokens, length):
             weight = _weight(window, weights)
             if weight > best_weight:

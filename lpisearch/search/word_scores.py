@@ -74,13 +74,15 @@ def score_words(query: Query, units: Units) -> WordScores:
     """Score all units by the words of a query."""
     bm25 = units.bm25(query)
     standard = standard_of(bm25, units.documents)
-    parts: dict[str, Floats] = {}
-    if query.ordered:
-        parts = dict(_fields(query, units)) | dict(_near(query, units, bm25))
+    if not query.ordered and not query.forms:
+        return WordScores(bm25, bm25, standard, {})
+    scaled = standard
+    if not standard.inverse:  # no text has a word, or all are alike
+        scaled = Standard(standard.mean, np.float32(1))
+    parts = dict(_fields(query, units, scaled)) | dict(_near(query, units, bm25))
     if not parts:
         return WordScores(bm25, bm25, standard, {})
-    if not standard.inverse:  # no text has a word, or all are alike
-        standard = Standard(standard.mean, np.float32(1))
+    standard = scaled
     total = bm25.copy()
     for name in parts:
         if name != "near":
@@ -90,30 +92,42 @@ def score_words(query: Query, units: Units) -> WordScores:
 
 
 class _Word(NamedTuple):
-    """A word of a query in fields: units and bits, and its share of the query's idf."""
+    """A word of a query in fields: units and bits; its idf, and its share of the query's.
+
+    `absent` are the documents that have it in their name, but not in their text.
+    """
 
     units: NDArray[np.int32]
     bits: NDArray[np.uint16]
+    idf: float
     share: np.float32
+    absent: Numbers
 
 
 def _words(query: Query, units: Units) -> list[_Word]:
-    """Return the words of a query that are in a text or a field."""
+    """Return the words of a query that are in a text or a field, in any of their forms."""
     if units.fields is None:
         return []
-    found = {word: units.fields.units_with(word) for word in dict.fromkeys(query.ordered)}
-    numbers = dict(zip(query.ordered, query.sequence.tolist(), strict=True))
-    known = [word for word in found if numbers[word] >= 0 or len(found[word][0])]
-    idf = units.idf_of(known, np.array([numbers[word] for word in known], np.int64))
-    shares = idf / max(float(idf.sum()), 1e-9)
-    return [
-        _Word(*found[word], share)
-        for word, share in zip(known, shares, strict=True)
-        if len(found[word][0])
-    ]
+    words: list[_Word] = []
+    total = 0.0
+    for typed in dict.fromkeys((*query.ordered, *query.forms)):
+        forms = (typed, *query.forms.get(typed, ()))
+        numbers = np.array([units.postings.find(form) for form in forms], np.int64)
+        places, bits = units.fields.units_with_any(forms)
+        if not len(places) and numbers.max() < 0:
+            continue
+        idf = float(units.idf_of(forms, numbers)[numbers >= 0].min(initial=np.inf))
+        idf = min(idf, float(units.idf_of([typed], np.array([-1]))[0]))
+        total += idf
+        if not len(places):
+            continue
+        named = places[(bits & NAME) > 0].astype(np.int64)
+        is_absent = ~units.documents_with(numbers[numbers >= 0], named).any(axis=0)
+        words.append(_Word(places, bits, idf, np.float32(idf), named[is_absent]))
+    return [word._replace(share=np.float32(word.idf / max(total, 1e-9))) for word in words]
 
 
-def _fields(query: Query, units: Units) -> Iterator[tuple[str, Floats]]:
+def _fields(query: Query, units: Units, standard: Standard) -> Iterator[tuple[str, Floats]]:
     """Yield what titles and paths add to each unit, in deviations."""
     words = _words(query, units)
     if not words or units.fields is None:
@@ -122,7 +136,7 @@ def _fields(query: Query, units: Units) -> Iterator[tuple[str, Floats]]:
     title, path = (np.zeros(len(units.certainty), np.float32) for _ in range(2))
     names, matched = np.zeros(n, np.float32), np.zeros(n, np.float32)
     rarest = np.log1p(n)
-    for places, bits, share in words:
+    for places, bits, idf, share, absent in words:
         for bit, worth, into in (
             (TITLE, TITLE_SHARE, title),
             (HEADING, HEADING_SHARE, title),
@@ -135,8 +149,11 @@ def _fields(query: Query, units: Units) -> Iterator[tuple[str, Floats]]:
             into[own] += np.float32(worth) * share
         named = places[(bits & NAME) > 0]
         if len(named):
-            names[named] += share * np.float32(np.log(n / len(named) + 1) / rarest)
+            rarity = np.log(n / len(named) + 1)
+            names[named] += share * np.float32(rarity / rarest)
             matched[named] += 1
+            once = saturation(np.ones(len(absent)), units.words[0].half_saturation[absent])
+            path[absent] += standard.inverse * np.float32(min(idf, rarity)) * once
     if matched.any():
         sizes = np.maximum(units.fields.name_sizes, 1)
         path[:n] += np.float32(WHOLE_NAME_SHARE) * names * np.minimum(matched / sizes, 1)

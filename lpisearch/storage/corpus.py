@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     Select,
     bindparam,
     case,
@@ -79,6 +80,43 @@ _SECTIONS = (
     .correlate(DOCUMENTS)
     .scalar_subquery()
 )
+# Statements of every search: to build them takes longer than to execute them.
+_LABELS_OF = (
+    select(LABELS.c.document_id, LABELS.c.name)
+    .where(among(LABELS.c.document_id))
+    .order_by(LABELS.c.position)
+)
+_PREDICTED = PREDICTED_LABELS.c
+_PREDICTED_OF = (
+    select(_PREDICTED.document_id, _PREDICTED.name, _PREDICTED.confidence, _PREDICTED.classifier)
+    .where(among(_PREDICTED.document_id))
+    .order_by(_PREDICTED.document_id, _PREDICTED.confidence.desc(), _PREDICTED.name)
+)
+
+
+def _details_with(text: ColumnElement[str]) -> Select[Any]:
+    columns = DOCUMENTS.c
+    return (
+        select(
+            columns.id,
+            columns.external_id,
+            columns.title,
+            columns.path,
+            columns.date,
+            text,
+            columns.content_hash,
+            func.coalesce(TRAITS.c.language, "", type_=Text),
+            FILE_DATE,
+        )
+        .where(among(columns.id))
+        .outerjoin(TRAITS, TRAITS.c.document_id == columns.id)
+    )
+
+
+_DETAILS = _details_with(
+    func.substr(DOCUMENTS.c.text, 1, bindparam("characters", type_=Integer), type_=Text)
+)
+_DETAILS_WITHOUT_TEXT = _details_with(literal(""))
 # Whether a document, its labels and its sections match their checksums.
 _SOUND: ColumnElement[Any] = ~or_(
     differs(DOCUMENTS), *(part_differs(table, DOCUMENTS) for table in (LABELS, SECTIONS))
@@ -146,33 +184,17 @@ class SQLDocuments:
 
     def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
         """Return documents with the beginnings of their texts, by key; without missing ones."""
-        text = (
-            func.substr(DOCUMENTS.c.text, 1, characters, type_=Text) if characters else literal("")
-        )
+        wanted: dict[str, Any] = {"ids": json.dumps(list(keys))}
+        labels = _grouped(self.connection.execute(_LABELS_OF, wanted))
+        predicted = SQLLabels(self.connection).predicted(keys)
+        if characters:
+            wanted["characters"] = characters
+        shown = _DETAILS if characters else _DETAILS_WITHOUT_TEXT
         details: dict[int, Details] = {}
-        for some in chunks(keys, _ROWS_AT_ONCE):
-            ordered = select(LABELS.c.document_id, LABELS.c.name).order_by(LABELS.c.position)
-            labels = _grouped(
-                self.connection.execute(ordered.where(LABELS.c.document_id.in_(some)))
-            )
-            predicted = SQLLabels(self.connection).predicted(some)
-            statement = select(
-                DOCUMENTS.c.id,
-                DOCUMENTS.c.external_id,
-                DOCUMENTS.c.title,
-                DOCUMENTS.c.path,
-                DOCUMENTS.c.date,
-                text,
-                DOCUMENTS.c.content_hash,
-                func.coalesce(TRAITS.c.language, "", type_=Text),
-                FILE_DATE,
-            ).where(DOCUMENTS.c.id.in_(some))
-            of_some = statement.outerjoin(TRAITS, TRAITS.c.document_id == DOCUMENTS.c.id)
-            for key, name, title, path, date, body, digest, *facts in self.connection.execute(
-                of_some
-            ):
-                names, shares = tuple(labels.get(key, ())), predicted.get(key, ())
-                details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
+        rows = self.connection.execute(shown, wanted)
+        for key, name, title, path, date, body, digest, *facts in rows:
+            names, shares = tuple(labels.get(key, ())), predicted.get(key, ())
+            details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
         return details
 
     def traits_of(self, keys: Iterable[int]) -> dict[int, Traits]:
@@ -410,13 +432,8 @@ class SQLLabels:
 
     def predicted(self, keys: Sequence[int]) -> dict[int, tuple[PredictedLabel, ...]]:
         """Return predicted labels of documents, most probable first, by key."""
-        table = PREDICTED_LABELS.c
-        statement = select(table.document_id, table.name, table.confidence, table.classifier)
-        statement = statement.where(among(table.document_id)).order_by(
-            table.document_id, table.confidence.desc(), table.name
-        )
         labels: dict[int, tuple[PredictedLabel, ...]] = {}
-        for key, *facts in self.connection.execute(statement, {"ids": json.dumps(list(keys))}):
+        for key, *facts in self.connection.execute(_PREDICTED_OF, {"ids": json.dumps(list(keys))}):
             labels[key] = (*labels.get(key, ()), PredictedLabel(*facts))
         return labels
 

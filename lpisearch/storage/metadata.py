@@ -92,7 +92,7 @@ _AS_STORED = select(
         cast_to(column, Text).label(column.name) if column.name == "parameters" else column
         for column in INDEXES.columns
     )
-)
+).order_by(INDEXES.c.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class SQLIndexes:
 
     def entries(self) -> list[IndexEntry]:
         """Return all indexes by name."""
-        rows = self.connection.execute(_AS_STORED.order_by(INDEXES.c.name)).mappings()
+        rows = self.connection.execute(_AS_STORED).mappings()
         return [self._entry(dict(row)) for row in rows]
 
     def save(self, entry: IndexEntry) -> None:

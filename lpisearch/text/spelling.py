@@ -403,6 +403,31 @@ _PARTS = (
 )
 
 
+# Endings of English words that stemmers leave, longest first: adjectives, comparatives, verbs.
+_DERIVED = ("iness", "ation", "iest", "less", "ness", "ment", "ious", "ier", "est", "ful", "ish",
+            "ous", "ise", "ize", "al", "en", "er", "ic", "ly", "y")  # fmt: skip
+_SHORTEST_BASE = 3
+
+
+def english_bases(word: str) -> tuple[str, ...]:
+    """Return what an English word in lower case may be derived from; some are not words.
+
+    >>> [base for base in english_bases("nervous") if base in {"nerve", "nerves"}]
+    ['nerve']
+    >>> "fog" in english_bases("foggy"), "ice" in english_bases("icy"), english_bases("way")
+    (True, True, ())
+    """
+    bases: list[str] = []
+    for ending in _DERIVED:
+        base = word.removesuffix(ending)
+        if base == word:
+            continue
+        bases += (base, f"{base}e", f"{base}y")
+        if base[-1:] == base[-2:-1]:
+            bases.append(base[:-1])
+    return tuple(base for base in dict.fromkeys(bases) if len(base) >= _SHORTEST_BASE)
+
+
 def english_variants(word: str) -> tuple[str, ...]:
     """Return other forms of an English word in lower case that have other stems.
 
@@ -416,7 +441,8 @@ def english_variants(word: str) -> tuple[str, ...]:
     """
     others = [other for end in ("", "s", "d", "ed") for other in _paired(word, end)]
     stem = word.removesuffix("ing")
-    for form in {word: 0, word.removesuffix("s"): 0, stem: 0, f"{stem}e": 0}:
+    stems = () if stem == word else (stem, f"{stem}e")
+    for form in dict.fromkeys((word, word.removesuffix("s"), *stems)):
         others += _irregular().get(form, ())
     for pattern, part in _patterns():
         if match := pattern.fullmatch(word):

@@ -81,6 +81,9 @@ class Tokeniser:
         self._piece = re.compile(rf"(?:[^\x00-\x7f]|[A-Za-z0-9{keep}])+")
         self._chunks = _Cache(self._analyse)
         self._tokens_of_chunk = _Cache(self.tokens)
+        self._spans_of_chunk: _Cache[str, tuple[tuple[int, int, str], ...]] = _Cache(
+            lambda chunk: tuple(self._located(chunk))
+        )
 
     def of_language(self, name: str) -> Tokeniser:
         """Return the tokeniser for documents in a language ("": that of most)."""
@@ -126,7 +129,7 @@ class Tokeniser:
             original = chunk.group()
             if has_none is not None and has_none(self._tokens_of_chunk[original]):
                 continue
-            for start, end, token in self._located(original):
+            for start, end, token in self._spans_of_chunk[original]:
                 if wanted is None or token in wanted:
                     yield chunk.start() + start, chunk.start() + end, token
 

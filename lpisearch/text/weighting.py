@@ -220,7 +220,7 @@ FREQUENCY_LISTS = Path(__file__).parent / "frequency_lists"
 # The frequency of the words in line n of a list, from 0, is about 10^(-n / 10).
 LEVELS = 10
 _WORDS_OF_TEXT = 1000
-_SHARE = 0.25
+_SHARE, _SHARE_OF_FEW = 0.125, 0.375
 _FEW_DOCUMENTS = 1000
 
 
@@ -242,7 +242,7 @@ class GeneralWords:
 
     def idf(self, terms: Iterable[str], n_documents: int) -> Floats:
         """Return what is added to the idf of terms in a library of n documents."""
-        share = _SHARE * (1 + _FEW_DOCUMENTS / (n_documents + _FEW_DOCUMENTS))
+        share = _SHARE + _SHARE_OF_FEW * _FEW_DOCUMENTS / (n_documents + _FEW_DOCUMENTS)
         levels = [self._levels.get(term, self._rare) for term in terms]
         return np.asarray(share * self._idf[levels], np.float32)
 

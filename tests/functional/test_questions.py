@@ -2,15 +2,15 @@
 
 They were written from the names of its files, and the right documents chosen by reading, before the
 first of them was asked. They stay as they are: what is missed is for the ranking to mend. The aim
-is 36 of 40 among the first three; the bound is what is reached, less a little. Many of those missed
-have no word in common with the right document.
+is 36 of 40 among the first three, which a neural encoder of 22 million parameters reaches; 28 are
+reached without one. docs/ranking.md says what is missed, and why.
 """
 
 from pathlib import Path
 
 import lpisearch
 
-FIRST, LEAST = 3, 24
+FIRST, LEAST = 3, 27
 QUESTIONS = {
     "cheap way to fix a puncture": "bicycles/mending-a-tube.txt",
     "which train was the fastest": "railways/bullet-from-tokyo.txt railways/rocket-at-rainhill.md",

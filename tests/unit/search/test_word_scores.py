@@ -23,6 +23,9 @@ _FILES = {
     "rope/titled.md": "# Marlin spike\n\nA pointed tool.",
     "rope/text.md": "# A pointed tool\n\nA marlin spike opens rope; a spike of marlin opens more.",
     "rope/color-notes.md": "# Notes\n\nOf tools.",
+    "sleep/waking.txt": "He slept, and slept again, until the day came back.",
+    "sleep/signs-of-a-stroke.txt": "Ask her to smile, and to raise both of her arms.",
+    "sleep/nerves.md": "# Nerves\n\nHands that shake.",
     "rope/headed.md": "# Tools\n\nOf many kinds.\n\n## Bodkin\n\nThe last of them.",
 }
 
@@ -75,3 +78,19 @@ def test_a_filter_and_a_batch_find_by_the_same_scores(library: Library) -> None:
 def test_a_word_whose_other_spelling_is_in_a_path_alone(library: Library) -> None:
     assert library.search("colour tools").hits
     assert library.search("color tools").hits[0].id == "rope/color-notes.md"
+
+
+def test_irregular_forms_are_one_word(library: Library) -> None:
+    (typed, *_), (other, *_) = (library.search(word, k=1).hits for word in ("slept", "sleeping"))
+    assert typed.id == other.id == "sleep/waking.txt"
+    assert library.search("sleeps", by="lexical").hits[0].bm25 == pytest.approx(typed.bm25)
+
+
+def test_a_word_of_the_name_counts_as_one_of_the_text(library: Library) -> None:
+    assert library.search("stroke of a hand").hits[0].id == "sleep/signs-of-a-stroke.txt"
+
+
+def test_a_common_word_that_no_document_has_stands_for_its_base(library: Library) -> None:
+    answer = library.search("nervous", by="lexical")
+    assert answer.hits[0].id == "sleep/nerves.md"
+    assert not answer.suggestions

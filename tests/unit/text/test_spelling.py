@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.text.spelling import Words, allowed_edits, edit_distances
+from lpisearch.text.spelling import (
+    Words,
+    allowed_edits,
+    edit_distances,
+    english_bases,
+    english_variants,
+)
 from lpisearch.text.tokeniser import Tokeniser
 
 TERMS = {
@@ -127,3 +133,15 @@ def test_an_ending_may_be_left_out() -> None:
 
 def test_short_words_are_not_guessed() -> None:
     assert [allowed_edits("x" * length) for length in (3, 4, 6, 7)] == [0, 1, 1, 2]
+
+
+def test_irregular_forms_are_those_of_the_word_itself() -> None:
+    assert english_variants("riding") == ("rode", "ridden")
+    assert english_variants("rid") == english_variants("cam") == ()
+
+
+def test_what_a_word_is_derived_from() -> None:
+    assert "nerve" in english_bases("nervous")
+    assert "fog" in english_bases("foggy")
+    assert "fast" in english_bases("fastest")
+    assert not english_bases("train")
