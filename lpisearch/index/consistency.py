@@ -128,8 +128,10 @@ def misfit(arrays: Arrays) -> str:
             key, more = _length(needed)
             if length < more or lengths.setdefault(key, length - more) != length - more:
                 return f"{name} does not fit the other arrays"
-    units = lengths.get("documents", 0) + lengths.get("passages", 0)
-    if lengths.get("units", units) != units:
+    documents, units = lengths.get("documents", 0), lengths.get("units")
+    passages = None if units is None else units - documents
+    # An index that was made before passages has none, whatever has units for them.
+    if passages is not None and (passages < 0 or lengths.get("passages", passages) != passages):
         return "field_document_lengths does not fit the other arrays"
     return ""
 
