@@ -17,6 +17,7 @@ Cli = Callable[..., Any]
 _WRITTEN = {
     "docs export FILE": ("docs", "export"),
     "db backup FILE": ("db", "backup"),
+    "index --export": ("index", "--export"),
     "demo FOLDER": (),  # makes a library, and ingests into one that is there
     "evaluate --report": ("evaluate", "--report"),
     "evaluate similarity --report": ("evaluate", "similarity", "--report"),
@@ -87,7 +88,7 @@ def precious(shelf: Path, cli: Cli, tmp_path: Path) -> dict[str, Path]:
     return made | {"vectors": folder / "vectors.npy"} | {name: tmp_path / name for name in own}
 
 
-@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE"])
+@pytest.mark.parametrize("verb", ["docs export FILE", "db backup FILE", "index --export"])
 def test_no_file_of_another_kind_is_replaced(
     cli: Cli, precious: dict[str, Path], verb: str
 ) -> None:
