@@ -298,7 +298,7 @@ class Library:
         Examples
         --------
         >>> [(value.name, value.count) for value in library.facets().formats]
-        [('text/plain', 2)]
+        [('Text', 2)]
         """
         from lpisearch.search.facets import open_facets
         from lpisearch.search.notes import check_labels

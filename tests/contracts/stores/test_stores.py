@@ -521,6 +521,6 @@ def test_traits_are_those_of_every_document(
     with store.reading() as snapshot:
         keys = snapshot.documents.keys()
         assert [tuple(row) for row in snapshot.documents.traits()] == [
-            (keys[0], "test", "2024", "/notes/all.jsonl", "text/plain", ""),
-            (keys[1], "", "", "/notes/all.jsonl", "text/plain", ""),
+            (keys[0], "test", "2024", "/notes/all.jsonl", "text/plain", "", ""),
+            (keys[1], "", "", "/notes/all.jsonl", "text/plain", "", ""),
         ]
