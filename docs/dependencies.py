@@ -38,7 +38,9 @@ def main() -> None:
     def weight(found: re.Match[str]) -> str:
         name = found[1].lower()
         if name.startswith("["):
-            more = closure(extras[name[1:-1]], dict(base))
+            named = re.findall(r"lpisearch\[(.*?)\]", " ".join(extras[name[1:-1]]))
+            own = [one for each in named for one in each.split(",")] or [name[1:-1]]
+            more = closure([one for extra in own for one in extras[extra]], dict(base))
             if len(more) == len(base):  # it is not installed
                 return found[0]
             size = sum(more.values()) - sum(base.values())
