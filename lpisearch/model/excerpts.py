@@ -27,7 +27,7 @@ _FEWEST = 20  # characters: a shorter rest of a passage is not worth its place
 _PAGES = ("page", "slide")
 _OUTER = {"heading": ("heading", "chapter")}  # the kinds of sections that end one
 _SENTENCE = re.compile(
-    r"[.!?…][\"'”’»)\]]*(?=\s)|[。！？]|\n(?=\s*\n)"  # noqa: RUF001 (full-width signs)
+    r"[.!?…][\"'”’»)\]]*(?=\s)|[。！？]|\n(?=[^\S\n]*\n)"  # noqa: RUF001 (full-width signs)
 )
 
 

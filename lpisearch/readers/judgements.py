@@ -117,9 +117,10 @@ def is_of_evaluation(head: bytes) -> bool:
     columns of a run of TREC. Judgements of BEIR begin with the names of their columns.
     """
     lines = head.replace(b"\r\n", b"\n").split(b"\n")[:-1]
-    forms = (_OF_TREC, _OF_RUN, *((_OF_BEIR,) if head.startswith(b"query-id\t") else ()))
-    return len(lines) >= _FEWEST_LINES and any(
-        all(form.fullmatch(line) for line in lines) for form in forms
+    return len(lines) >= _FEWEST_LINES and (
+        all(_OF_TREC.fullmatch(line) for line in lines)
+        or all(_OF_RUN.fullmatch(line) for line in lines)
+        or (head.startswith(b"query-id\t") and all(_OF_BEIR.fullmatch(line) for line in lines))
     )
 
 

@@ -129,9 +129,8 @@ def _followed(
     requests, answers = process.stdin, process.stdout
     assert requests is not None  # noqa: S101 (a pipe)
     assert answers is not None  # noqa: S101 (a pipe)
-    with suppress(OSError):  # it was ended already
-        requests.write(json.dumps(request).encode() + b"\n")
-        requests.flush()
+    with suppress(OSError):  # it was ended already; nothing stays in a buffer, to fail when closed
+        os.write(requests.fileno(), json.dumps(request).encode() + b"\n")
     for line in answers:
         match json.loads(line):
             case {"progress": progress}:

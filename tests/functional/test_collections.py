@@ -25,7 +25,7 @@ _LEAST = {
     "cacm": 0.08,
     "npl": 0.05,
     "scifact": 0.01,
-    "pgdocs": 0.03,
+    "pgdocs": 0.025,
     "xquad-de": -0.005,
     "xquad-zh": -0.005,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -197,10 +198,15 @@ def index(request: ApiRequest) -> Reply:
         folder = allowed_path(request.state, options.index_store)
         options = replace(options, index_store=str(folder))
 
+    from lpisearch.web.pages.templates import begin_map  # which imports this package
+
     path = request.library.path
 
     def work(job: Job) -> Any:
-        return run_apart(job, path, "index", options)
+        report = run_apart(job, path, "index", options)
+        with suppress(Refusal):  # too many jobs wait
+            begin_map(request.state)
+        return report
 
     facts = {"name": options.name, "method": options.method}
     return _started(request, "index", facts, work, writes=True)
