@@ -203,7 +203,9 @@ class LibraryTools:
         labels = (given.label,) if given.label else ()
         where = Filter(labels=labels, path=given.path, since=given.since)
         options = SearchOptions(k=given.k, where=where)
-        answers = self._each(given.library, lambda one: one.search(given.query, options=options))
+        answers = self._per_library(
+            given.library, lambda one: one.search(given.query, options=options)
+        )
         return _results(answers, given)
 
     def _similar(self, given: SimilarArguments) -> dict[str, Any]:
@@ -215,7 +217,9 @@ class LibraryTools:
             answers = {prefix: library.similar(name, files=False, options=options)}
         else:
             text = Document("", given.text)
-            answers = self._each(given.library, lambda one: one.similar(text, options=options))
+            answers = self._per_library(
+                given.library, lambda one: one.similar(text, options=options)
+            )
         return _results(answers, given)
 
     def _fetch(self, given: FetchArguments) -> dict[str, Any]:
@@ -322,7 +326,7 @@ class LibraryTools:
                 return prefix, library, name.removeprefix(prefix)
         raise BadOption("id", "must begin with the name of a library and a colon", self._libraries)
 
-    def _each(self, name: str, ask: Callable[[AnyLibrary], Answer]) -> dict[str, Answer]:
+    def _per_library(self, name: str, ask: Callable[[AnyLibrary], Answer]) -> dict[str, Answer]:
         """Ask one library, or all; one that cannot answer leaves a note, if another can."""
         answers: dict[str, Answer] = {}
         failed: dict[str, LpiSearchError] = {}
@@ -362,7 +366,7 @@ class LibraryTools:
         }
 
     def _topics_of(self, prefix: str, library: AnyLibrary) -> tuple[list[Any], list[str]]:
-        """Return the topics, found anew only when the library has changed."""
+        """Return the topics, computed again only when the library has changed."""
         state = library.state()
         with self._lock:
             if (held := self._topics.get(prefix)) is None or held[0] != state:
@@ -404,12 +408,14 @@ def _results(
     notes = tuple(_rendered(note) for answer in answers.values() for note in answer.notes)
     whole = Answer(hits, "", tuple(dict.fromkeys(notes)))
     answer, is_cut = within_budget(
-        whole, given.budget_tokens, lambda one: answer_text(_found(one, is_cut=one is not whole))
+        whole,
+        given.budget_tokens,
+        lambda one: answer_text(_search_form(one, is_cut=one is not whole)),
     )
-    return _found(answer, is_cut=is_cut)
+    return _search_form(answer, is_cut=is_cut)
 
 
-def _found(answer: Answer, *, is_cut: bool) -> dict[str, Any]:
+def _search_form(answer: Answer, *, is_cut: bool) -> dict[str, Any]:
     notes = [_line(note, _NOTE) for note in answer.notes]
     return {
         "results": [_result(hit) for hit in answer.hits],

@@ -144,17 +144,17 @@ class Postings:
 
     def find(self, term: str) -> int:
         """Return the number of a term, or -1."""
-        if term in self._found:
-            return self._found[term]
+        if term in self._terms_seen:
+            return self._terms_seen[term]
         line = f"{term}\n".encode("utf-8", "surrogatepass")
         number = bisect_left(range(len(self)), line, key=self._line)
         found = number if number < len(self) and self._line(number) == line else -1
-        if len(self._found) < _MOST_FOUND:
-            self._found[term] = found
+        if len(self._terms_seen) < _MOST_FOUND:
+            self._terms_seen[term] = found
         return found
 
     @cached_property
-    def _found(self) -> dict[str, int]:
+    def _terms_seen(self) -> dict[str, int]:
         """The numbers of terms that were looked up: a query looks for each several times."""
         return {}
 

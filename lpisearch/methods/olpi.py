@@ -177,7 +177,7 @@ SMALL = 600
 _EXACT, _NEAR = 1e-10, 1e-4
 # By how much what is left of y may raise f, and the least that is worth the steps.
 _SHARE_LEFT, _LEAST_LEFT = 1e-3, 1e-6
-# Documents that depend on each other put a direction out of reach; so often it is looked for anew.
+# The number of attempts at a direction: linearly dependent documents put some out of reach.
 _MOST_DEPENDENCES = 20
 # A direction whose share of the degree is below this involves isolated documents only: rounding in
 # UᵀDU is about 1e-15 of its largest eigenvalue, and a linked document weighs far more than 1e-10.

@@ -170,7 +170,7 @@ def within_budget(
     if size(()) > most:
         answer = replace(answer, notes=(), suggestions=())
     hits = tuple(replace(hit, passages=hit.passages[:1]) for hit in answer.hits)
-    number = _largest(len(hits), most, lambda n: size(hits[:n]))
+    number = _bisect(len(hits), most, lambda n: size(hits[:n]))
     chosen = hits[:number]
     if number == len(hits):
         for at, whole in enumerate(answer.hits):
@@ -182,14 +182,14 @@ def within_budget(
     def cut(length: int) -> Hit:
         return replace(last, passages=(_cut_passage(last.snippet, length),))
 
-    length = _largest(len(last.snippet.text), most, lambda n: size((*chosen, cut(n))))
+    length = _bisect(len(last.snippet.text), most, lambda n: size((*chosen, cut(n))))
     length = sentence_end(last.snippet.text, length)
     if length >= _FEWEST and size((*chosen, cut(length))) <= most:
         chosen = (*chosen, cut(length))
     return replace(answer, hits=chosen), True
 
 
-def _largest(limit: int, most: int, size: Callable[[int], int]) -> int:
+def _bisect(limit: int, most: int, size: Callable[[int], int]) -> int:
     """Return the largest number up to a limit of which the size is at most `most`; or 0."""
     return max(bisect_right(range(limit + 1), most, key=size) - 1, 0)
 

@@ -67,7 +67,7 @@ def topics_html(report: TopicReport) -> str:
 
 def dimensions_html(report: DimensionReport) -> str:
     """Return the dimensions of a sparse method as a table of their two ends."""
-    rows = (row for dimension in report.dimensions for row in _ends(dimension))
+    rows = (row for dimension in report.dimensions for row in _dimension_rows(dimension))
     title = f"{report.method}: {report.terms:,} terms of {report.documents:,} documents"
     heads = ("", "eigenvalue", "words", "loadings", "typical documents")
     return _table(title, heads, rows, right={0, 1, 2})
@@ -123,7 +123,7 @@ def _share(label: LabelShare) -> str:
     return f"{label.label} {label.share:.0%}"
 
 
-def _ends(dimension: Dimension) -> Iterator[tuple[str, ...]]:
+def _dimension_rows(dimension: Dimension) -> Iterator[tuple[str, ...]]:
     """Yield a row for each end of a dimension that has words."""
     above = ("+", dimension.above, dimension.documents_above)
     below = ("−", dimension.below, dimension.documents_below)

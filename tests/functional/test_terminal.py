@@ -41,7 +41,9 @@ def test_help_is_light(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("status",), ("docs", "list"), ("docs", "show", "a.txt")], ids=" ".join
+    "words",
+    [("status",), ("docs", "list"), ("docs", "show", "a.txt"), ("search", "one")],
+    ids=" ".join,
 )
 def test_reading_commands_are_light(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
