@@ -8,8 +8,10 @@ else
 BIN    := $(VENV)/bin
 endif
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+INSTALL := bin/python -m pip --quiet --disable-pip-version-check install
+NEW_PIP := 'pip>=25.1'  # which knows the dependency groups of pyproject.toml
 
-.PHONY: help demo test test-cluster test-integrations test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit release-check clean
+.PHONY: help demo test test-cluster test-integrations test-postgres test-papers test-slow test-web torture coverage check format docs bench results papers audit release-check lock site clean
 
 help:           ## list the recipes
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,16 +45,15 @@ test-postgres: $(VENV)/.installed-dev   ## run the tests of a library in Postgre
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m postgres -rs \
 	    --durations 5 tests/postgres tests/contracts/stores
 
-# In an environment of its own, with the frameworks themselves (400 MB); FRAMEWORKS= are their names.
-FRAMEWORKS := haystack-ai langchain-core llama-index-core llm polars
+# In an environment of its own, with the frameworks themselves (400 MB).
 test-integrations: $(VENV)-integrations/.installed   ## test PyTerrier, LangChain, LlamaIndex, Haystack, llm and notebooks
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)-integrations/bin/python -m pytest -rs tests/integrations \
 	    tests/unit/model/test_notebooks.py tests/contracts/test_library.py
 
 $(VENV)-integrations/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)-integrations
-	$(VENV)-integrations/bin/python -m pip --quiet --disable-pip-version-check install -c constraints.txt \
-	    -e '.[ir,parquet,web]' $(FRAMEWORKS) hypothesis ipykernel nbclient pytest pytest-timeout
+	$(VENV)-integrations/$(INSTALL) --upgrade $(NEW_PIP)
+	$(VENV)-integrations/$(INSTALL) -c constraints.txt -e '.[ir,parquet,web]' --group integrations
 	@touch $@
 
 test-cluster: $(VENV)/.installed-dev   ## run the tests of a build on a Dask cluster
@@ -107,23 +108,37 @@ papers: $(VENV)/.installed-dev   ## measure the tables of the five papers anew (
 # In an environment of its own: what looks for weaknesses is no part of what is looked at.
 audit: $(BIN)/python$(EXE)   ## compare the pinned libraries with the public list of weaknesses
 	$(PYTHON) -m venv $(VENV)-audit
-	$(VENV)-audit/bin/python -m pip --quiet --disable-pip-version-check install pip-audit
+	$(VENV)-audit/$(INSTALL) pip-audit
 	$(VENV)-audit/bin/python docs/audit.py
 
-release-check: $(VENV)/.installed-dev   ## check that a release can be made from here (EXTRA=web: only with this extra)
-	$(BIN)/python docs/release.py $(if $(EXTRA),--extra $(EXTRA))
+# In an environment of its own, with the tools of those who install: uv, pipx and pip.
+release-check: $(VENV)-release/.installed   ## check that a release can be made from here (EXTRA=web: only with this extra)
+	$(VENV)-release/bin/python docs/release.py $(if $(EXTRA),--extra $(EXTRA))
+
+lock: $(VENV)-release/.installed   ## bring constraints.txt in step with pyproject.toml (UPGRADE=1: newest versions)
+	$(VENV)-release/bin/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group dev \
+	    --group release --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
+	    -o constraints.txt pyproject.toml
+
+$(VENV)-release/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/$(INSTALL) --upgrade $(NEW_PIP)
+	$(VENV)-release/$(INSTALL) -c constraints.txt --group release
+	@touch $@
 
 clean:          ## remove the environment and all caches
-	rm -rf $(VENV) $(VENV)-audit $(VENV)-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-audit $(VENV)-integrations $(VENV)-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(BIN)/python$(EXE):
 	$(PYTHON) -m venv $(VENV)
 
-# constraints.txt pins what was tested; both stamps install by it.
+# constraints.txt locks what was tested, for every system; all stamps install by it.
+TESTED := cluster,mcp,office,plot,postgres,watch,web
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python$(EXE)
 	$(PIP) install -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python$(EXE)
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install --upgrade $(NEW_PIP)
+	$(PIP) install -c constraints.txt -e '.[$(TESTED)]' --group dev
 	@touch $@ $(VENV)/.installed

@@ -1,36 +1,46 @@
 """Weigh the installed libraries, and write their sizes into docs/dependencies.md.
 
-With `--check`, in `make check`, compare the names on the page with those in pyproject.toml alone:
-sizes differ between systems.
+With `--check`, in `make check`, compare the names on the page, and the versions in constraints.txt,
+with pyproject.toml alone: sizes differ between systems.
 """
 
 from __future__ import annotations
 
+import collections
 import re
 import sys
 import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/dependencies.md"
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 ROW = re.compile(r"^\| `([^`]+)` \|[^|]*\|", re.MULTILINE)
 OTHER_SYSTEMS = ("extra ==", "win32", "Windows", "python_version <", 'python_full_version < "3.11')
-INTERNAL = {"dev"}
+LOCK = ROOT / "constraints.txt"
+UNLOCKED = {"integrations"}  # groups that are installed as new as they are
 
 
 def main() -> None:
     """Write or check."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, groups = settings["project"], settings["dependency-groups"]
     needed = project["dependencies"]
     extras = project["optional-dependencies"]
     names = {NAME.match(each)[0].lower() for each in needed}  # type: ignore[index]
-    names |= {f"[{extra}]" for extra in extras} - {f"[{extra}]" for extra in INTERNAL}
+    names |= {f"[{extra}]" for extra in extras}
     text = PAGE.read_text(encoding="utf-8")
     listed = {found[1].lower() for found in ROW.finditer(text)}
     if names != listed:
         sys.exit(f"docs/dependencies.md differs from pyproject.toml: {sorted(names ^ listed)}")
+    asked = [*needed, *(each for extra in extras.values() for each in extra)]
+    asked += [each for name in groups.keys() - UNLOCKED for each in groups[name]]
+    if unlocked := not_locked([each for each in asked if isinstance(each, str)]):
+        sys.exit(f"constraints.txt does not fit pyproject.toml: {unlocked}\nNext: make lock")
     if sys.argv[1:] == ["--check"]:
         return
     base = closure(needed, {})
@@ -50,6 +60,21 @@ def main() -> None:
 
     text = re.sub(r"\d+ MB in all", f"{sum(base.values()) / 1e6:.0f} MB in all", text)
     PAGE.write_text(ROW.sub(weight, text), encoding="utf-8")
+
+
+def not_locked(requirements: list[str]) -> list[str]:
+    """Return the requirements that no line of constraints.txt meets."""
+    lines = LOCK.read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    locked = collections.defaultdict(set)
+    for pin in pins:
+        locked[canonicalize_name(pin.name)] |= {one.version for one in pin.specifier}
+    wanted = [Requirement(each) for each in requirements if not each.startswith("lpisearch[")]
+    return [
+        str(each)
+        for each in wanted
+        if not any(map(each.specifier.contains, locked[canonicalize_name(each.name)]))
+    ]
 
 
 def closure(requirements: list[str], sizes: dict[str, int]) -> dict[str, int]:

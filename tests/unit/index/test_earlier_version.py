@@ -1,7 +1,7 @@
-"""A library that version 0.1 made goes on: it opens, answers, grows and is built anew.
+"""A library of an earlier version goes on: it opens, answers, grows and is built again.
 
-`library-0.1.tar.xz` holds 24 documents on the sea and the kitchen with two indexes, as released
-0.1.0 wrote them: `lpisearch index --dims 3 --neighbours 4` and
+Each `library-VERSION.tar.xz` has 24 documents on the sea and the kitchen with two indexes, as the
+last commit of that version wrote them: `lpisearch index --dims 3 --neighbours 4` and
 `lpisearch index --name wet --method nmf --dims 2 --where label=sea`.
 """
 
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
-_PACKED = Path(__file__).parents[2] / "data" / "library-0.1.tar.xz"
-# lpisearch query "ship at sea" -k 3 --by semantic
+_DATA = Path(__file__).parents[2] / "data"
+_VERSIONS = ("0.1", "0.2", "0.3")
+# What each printed for: lpisearch query "ship at sea" -k 3 --by semantic
 _COSINES = {"sea/20": 0.996479, "sea/10": 0.993979, "sea/14": 0.980578}
 
 
-@pytest.fixture
-def earlier(library: Path) -> Path:
-    """Unpack the library."""
-    with tarfile.open(_PACKED) as packed:
+@pytest.fixture(params=_VERSIONS)
+def earlier(library: Path, request: pytest.FixtureRequest) -> Path:
+    """Unpack the library of a version."""
+    with tarfile.open(_DATA / f"library-{request.param}.tar.xz") as packed:
         packed.extractall(library.parent, filter="data")
     return library
 
@@ -40,6 +41,10 @@ def earlier(library: Path) -> Path:
 def _states(library: Path) -> dict[str, dict[str, Any]]:
     with lpisearch.open(library) as opened:
         return {each["name"]: each for each in opened.status()["indexes"]}
+
+
+def test_every_earlier_version_has_a_library() -> None:
+    assert {f"library-{each}.tar.xz" for each in _VERSIONS} == {one.name for one in _DATA.iterdir()}
 
 
 def test_it_answers_as_it_did(earlier: Path) -> None:
