@@ -264,9 +264,13 @@ class RemoteLibrary:
             if len(ids) >= self._transport.made(int, page["total"]) or not page["ids"]:
                 break
         try:
-            return ids, np.array(rows, np.float32)
+            with np.errstate(over="ignore"):
+                vectors = np.array(rows, np.float32)
         except (ValueError, TypeError) as error:
             raise AnswerInvalid(self.url, "its vectors differ in length") from error
+        if not np.isfinite(vectors).all():
+            raise AnswerInvalid(self.url, "its vectors are not finite")
+        return ids, vectors
 
     def export_vectors(
         self, target: str | Path, index: str = "default", *, force: bool = False

@@ -34,6 +34,7 @@ _KIND = "urn:lpisearch:"
 _WHEN_CLOSED = (ConnectionError, HTTPException)
 _FIRST_REFUSAL = 400
 _IDLE_SECONDS = 30
+_SILENT_SECONDS = 60.0
 _LONGEST_ERROR = 500
 _PLAIN = ("path", "split", "since", "until", "media_type")
 _PIECE = 1 << 16
@@ -93,8 +94,11 @@ class Transport:
         return self.parsed(content) if content else None
 
     def lines(self, path: str, params: Mapping[str, Any] | None = None) -> Iterator[str]:
-        """Yield the lines of an answer as they arrive, over a separate connection."""
-        connection = self._connect(None)
+        """Yield the lines of an answer as they arrive, over a separate connection.
+
+        They may take as long as they like, but the server says every 15 s that it is still there.
+        """
+        connection = self._connect(max(self._seconds, _SILENT_SECONDS))
         try:
             connection.request("GET", _address(path, params), headers=self._headers())
             response = connection.getresponse()
@@ -235,7 +239,7 @@ class Transport:
         self._own.held["socket"] = connection.sock
         return connection.getresponse()
 
-    def _connect(self, seconds: float | None) -> HTTPConnection:
+    def _connect(self, seconds: float) -> HTTPConnection:
         kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
         return kind(self._parts.hostname or "", self._parts.port, timeout=seconds)
 

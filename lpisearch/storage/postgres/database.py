@@ -213,6 +213,7 @@ def single(place: Address) -> Engine:
         "postgresql+psycopg://",
         creator=partial(connect, place),
         poolclass=NullPool,
+        hide_parameters=True,
         isolation_level="READ COMMITTED",  # who waited for a lock sees what was done meanwhile
     )
 

@@ -223,3 +223,35 @@ def test_an_answer_has_limits(
         library.status()
     with pytest.raises(lpisearch.AnswerInvalid, match="more than"):
         next(iter(library))
+
+
+@pytest.mark.timeout(20)
+def test_a_stream_that_says_nothing(
+    answering: tuple[str, list[Callable[[BinaryIO], object]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, writes = answering
+    monkeypatch.setattr("lpisearch.remote.transport._SILENT_SECONDS", 0.3)
+
+    def begin(out: BinaryIO) -> None:
+        out.write(b"HTTP/1.1 200 OK\r\n\r\n: here\n")
+        out.flush()
+        time.sleep(5)
+
+    writes[:] = [begin]
+    lines = Transport(url, "", 0.3).lines("/jobs/1/events")
+    assert next(lines) == ": here"
+    with pytest.raises(lpisearch.ServerUnreachable):
+        next(lines)
+
+
+@pytest.mark.parametrize("number", ["1e300", "NaN", "Infinity"])
+def test_vectors_that_are_not_finite(
+    answering: tuple[str, list[Callable[[BinaryIO], object]]], number: str
+) -> None:
+    url, writes = answering
+    writes[:] = [_whole(b'{"ids": ["a"], "total": 1, "vectors": [[%s]]}' % number.encode())]
+    with (
+        lpisearch.connect(url) as library,
+        pytest.raises(lpisearch.AnswerInvalid, match="not finite"),
+    ):
+        library.vectors()
