@@ -23,6 +23,7 @@ from lpisearch.index.fusion import Standard, standard_of
 from lpisearch.index.postings import saturation
 from lpisearch.index.sequences import PAIR_SHARE, Pairs, count_pairs
 from lpisearch.numeric.threads import largest
+from lpisearch.text.characters import are_overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -187,9 +188,15 @@ def _near(query: Query, units: Units, bm25: Floats) -> Iterator[tuple[str, Float
 
 
 def _pairs(query: Query, units: Units) -> Pairs:
-    """Return the neighbouring words of a query that are both known."""
+    """Return the neighbouring words of a query that are both known.
+
+    Overlapping pairs of characters are no two words: they stand together wherever they are.
+    """
     first, second = query.sequence[:-1], query.sequence[1:]
     is_pair = (first >= 0) & (second >= 0) & (first != second)
+    term = units.postings.term
+    for at in np.flatnonzero(is_pair).tolist():
+        is_pair[at] = not are_overlapping(term(first[at]), term(second[at]))
     both, times = np.unique(
         np.column_stack([first[is_pair], second[is_pair]]), axis=0, return_counts=True
     )

@@ -56,6 +56,14 @@ def pairs(run: str, longest: int) -> list[str]:
     return [pair for pair in map(add, letters, letters[1:]) if len(pair) <= longest]
 
 
+def are_overlapping(first: str, second: str) -> bool:
+    """Tell whether two terms are pairs of a run, the second of which begins within the first."""
+    if first.isascii() or not any(map(second.startswith, (first[1:], first[2:] or first))):
+        return False
+    match = _patterns().words.fullmatch(first + second)
+    return match is not None and match.lastgroup == "run"
+
+
 def stretches(run: str) -> Iterator[str]:
     """Split a long run into chunks that share a letter: their pairs are the pairs of the run."""
     start = 0

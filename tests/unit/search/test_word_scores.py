@@ -26,6 +26,7 @@ _FILES = {
     "sleep/waking.txt": "He slept, and slept again, until the day came back.",
     "sleep/signs-of-a-stroke.txt": "Ask her to smile, and to raise both of her arms.",
     "sleep/nerves.md": "# Nerves\n\nHands that shake.",
+    "rope/panther.txt": "黑豹队的防守只丢了，野马队。",
     "rope/headed.md": "# Tools\n\nOf many kinds.\n\n## Bodkin\n\nThe last of them.",
 }
 
@@ -64,6 +65,14 @@ def test_where_words_stand(library: Library, query: str, first: str, part: str, 
     reason = library.reason(query, first, options=lpisearch.SearchOptions(by=by))
     assert sum(leg.share for leg in reason.legs) == pytest.approx(answer.hits[0].score, abs=1e-4)
     assert {leg.name: leg.share for leg in reason.legs}[part] > 0
+
+
+@pytest.mark.parametrize(("query", "is_near"), [("黑豹队的", False), ("黑豹 防守", True)])
+def test_pairs_of_characters_that_overlap_are_not_near(
+    library: Library, query: str, is_near: bool
+) -> None:
+    reason = library.reason(query, "rope/panther.txt")
+    assert ("near" in {leg.name for leg in reason.legs}) is is_near
 
 
 def test_a_filter_and_a_batch_find_by_the_same_scores(library: Library) -> None:
