@@ -26,7 +26,7 @@ _FILES = {
     "sleep/waking.txt": "He slept, and slept again, until the day came back.",
     "sleep/signs-of-a-stroke.txt": "Ask her to smile, and to raise both of her arms.",
     "sleep/nerves.md": "# Nerves\n\nHands that shake.",
-    "rope/panther.txt": "黑豹队的防守只丢了，野马队。",
+    "rope/panther.txt": "黑豹队的防守只丢了。野马队。",
     "rope/headed.md": "# Tools\n\nOf many kinds.\n\n## Bodkin\n\nThe last of them.",
 }
 
@@ -69,7 +69,7 @@ def test_where_words_stand(library: Library, query: str, first: str, part: str, 
 
 @pytest.mark.parametrize(("query", "is_near"), [("黑豹队的", False), ("黑豹 防守", True)])
 def test_pairs_of_characters_that_overlap_are_not_near(
-    library: Library, query: str, is_near: bool
+    library: Library, query: str, *, is_near: bool
 ) -> None:
     reason = library.reason(query, "rope/panther.txt")
     assert ("near" in {leg.name for leg in reason.legs}) is is_near
