@@ -51,7 +51,7 @@ def present(
     """
     twins = _Twins.of(scores, snapshot) if options.collapse else None
     if options.sort == RELEVANCE:
-        chosen, changed = select(scores, snapshot, options)
+        chosen, changed = select(scores, snapshot, options, twins)
     else:
         chosen, changed = _select_sorted(scores, snapshot, options, twins)
     hits = _hits(chosen, scores, query, snapshot, options, twins=twins)
@@ -124,7 +124,9 @@ def _select_sorted(
     return chosen, changed
 
 
-def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[Chosen, int]:
+def select(
+    scores: Scores, snapshot: Snapshot, options: SearchOptions, twins: _Twins | None
+) -> tuple[Chosen, int]:
     """Choose the best documents that are unchanged, and with `collapse` one of several twins.
 
     Returns
@@ -133,23 +135,27 @@ def select(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> tuple[
         Their numbers in order, also those before the offset, each with its details if these were
         read with their texts; and how many were skipped because they changed or are gone.
     """
-    needed = count = options.offset + options.k if options.k else 0
+    needed = count = _needed(options)
     while True:
-        chosen, changed = _select(scores, snapshot, options, needed, count)
+        chosen, changed = _select(scores, snapshot, options, twins, count)
         if len(chosen) >= needed or count >= len(scores.rows) or not needed:
             return chosen, changed
         count = 2 * count + _MORE
 
 
 def _select(
-    scores: Scores, snapshot: Snapshot, options: SearchOptions, needed: int, count: int
+    scores: Scores,
+    snapshot: Snapshot,
+    options: SearchOptions,
+    twins: _Twins | None,
+    count: int,
 ) -> tuple[Chosen, int]:
     chosen: Chosen = {}
     changed = 0
     seen: set[int] = set()
+    needed = _needed(options)
     with_text = needed <= _READ_AT_ONCE
     numbers = _best(scores, snapshot, count)
-    twins = _Twins.of(scores, snapshot) if options.collapse else None
     for number, details in _details(scores, snapshot, numbers, with_text=with_text):
         if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
             break
@@ -162,6 +168,11 @@ def _select(
         if len(chosen) == needed:
             break
     return chosen, changed
+
+
+def _needed(options: SearchOptions) -> int:
+    """Return how many documents are chosen: those before the offset, too."""
+    return options.offset + options.k if options.k else 0
 
 
 def _best(scores: Scores, snapshot: Snapshot, count: int) -> list[int]:

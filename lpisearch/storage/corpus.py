@@ -509,8 +509,9 @@ class SQLCorpus:
         """Return the tokens of documents in the order of `keys`; "" for missing ones."""
         by_key: dict[int, str] = {}
         statement = select(TOKENS.c.document_id, TOKENS.c.tokens, TOKENS.c.checksum)
+        statement = statement.where(among(TOKENS.c.document_id))
         for some in chunks(keys, SHARD_DOCUMENTS):
-            rows = self.connection.execute(statement.where(TOKENS.c.document_id.in_(some)))
+            rows = self.connection.execute(statement, {"ids": json.dumps(list(some))})
             for key, tokens, checksum in rows:
                 self._compare([key], [tokens], [checksum])
                 by_key[key] = tokens

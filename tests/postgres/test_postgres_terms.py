@@ -73,6 +73,18 @@ def test_more_words_than_a_vector_holds(store: Store) -> None:
         )
 
 
+def test_a_filter_changes_no_score_even_beside_a_truncated_vector(store: Store) -> None:
+    _put(store, f"{_MANY} rare", "rare word7 word7", "word7 word8", f"rare {'x' * 3000}")
+    asked = ["rare", "word7", "word7", "word60000", "x" * 3000, "", "nowhere"]
+    with store.reading() as snapshot:
+        every = dict(snapshot.lexical.bm25(asked))
+        assert every.keys() == {1, 2, 3, 4}
+        for key, score in every.items():
+            ((found, own),) = snapshot.lexical.bm25(asked, {key})
+            assert found == key
+            assert own == pytest.approx(score)
+
+
 def test_a_vector_counts() -> None:
     assert as_vector("b a  b ") == ("'b':2 'a':1", 3)
     assert as_vector("") == ("", 0)

@@ -32,7 +32,11 @@ _MATCHING = "SELECT document_id FROM document_terms d WHERE terms @@ CAST(:asked
 _TOKENS = "(SELECT tokens FROM document_tokens t WHERE t.document_id = d.document_id)"
 _WITH = text(_MATCHING)
 _SOME_WITH = text(f"{_MATCHING} LIMIT :most")
-_WITH_PHRASE = text(f"{_MATCHING} AND strpos(' ' || {_TOKENS} || ' ', :phrase) > 0")
+# The first comparison needs no copy of the tokens; few documents pass it.
+_WITH_PHRASE = text(
+    f"{_MATCHING} AND strpos({_TOKENS}, :phrase) > 0 "
+    f"AND strpos(' ' || {_TOKENS} || ' ', ' ' || :phrase || ' ') > 0"
+)
 _WITH_PREFIX_PHRASE = text(f"{_MATCHING} AND {_TOKENS} ~ :phrase")
 _READ = text(_MATCHING.replace("document_id", f"document_id, {_TOKENS}", 1))
 _TOTALS = text("SELECT count(*), coalesce(sum(length), 0) FROM document_terms")
@@ -40,9 +44,11 @@ _HAVE = text(
     "SELECT word, (SELECT count(*) FROM document_terms WHERE terms @@ CAST(asked AS tsquery)) "
     "FROM unnest(CAST(:words AS VARCHAR[]), CAST(:asked AS VARCHAR[])) AS each(word, asked)"
 )
-_COUNTS = """SELECT d.document_id, d.length, u.lexeme, u.positions[1]
-FROM document_terms d, LATERAL unnest(d.terms) AS u(lexeme, positions, weights)
-WHERE d.terms @@ CAST(:asked AS tsquery) AND u.lexeme = ANY(CAST(:words AS VARCHAR[]))"""
+# Weights mark the words of the query, so that only these leave the vector: to unnest all of it
+# takes thirty times as long.
+_COUNTS = """SELECT d.document_id, d.length, u.lexeme, u.positions[1] FROM document_terms d,
+LATERAL unnest(ts_filter(setweight(d.terms, 'A', CAST(:words AS TEXT[])), '{a}')) AS u
+WHERE d.terms @@ CAST(:asked AS tsquery)"""
 _COUNTED = text(_COUNTS)
 _COUNTED_AMONG = text(f"{_COUNTS} AND d.document_id = ANY(CAST(:keys AS BIGINT[]))")
 _STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> :mark"
@@ -87,12 +93,18 @@ class PostgreSQLLexical(SQLLexical):
             return []
         few = allowed if allowed is not None and len(allowed) <= _KEYS_IN_QUERY else None
         documents, total_length = self.connection.execute(_TOTALS).one()
-        idf = self._idf([token for token in words if any_of([token])], documents)
+        truncated, counts = self._truncated(words), self._counts(query, words, few)
+        having = self._having(words) if few is not None else Counter(row[2] for row in counts)
+        having.update(row[2] for row in truncated)
+        idf = {
+            word: max(log((documents - number + 0.5) / (number + 0.5)), _LEAST_IDF)
+            for word, number in having.items()
+        }
         mean = max(float(total_length) / max(documents, 1), 1e-9)
         scores: defaultdict[int, float] = defaultdict(float)
-        for key, length, word, number in self._counts(query, words, few):
+        for key, length, word, number in (*counts, *truncated):
             part = number * (_K1 + 1) / (number + _K1 * (1 - _B + _B * length / mean))
-            scores[key] += words[word] * idf.get(word, _LEAST_IDF) * part
+            scores[key] += words[word] * idf[word] * part
         return sorted(
             (key, score) for key, score in scores.items() if allowed is None or key in allowed
         )
@@ -130,34 +142,35 @@ class PostgreSQLLexical(SQLLexical):
             return self._keys(_WITH_PREFIX_PHRASE, asked=query, phrase=expression)
         if not all(phrase):
             return []
-        return self._keys(_WITH_PHRASE, asked=query, phrase=f" {' '.join(phrase)} ")
+        return self._keys(_WITH_PHRASE, asked=query, phrase=" ".join(phrase))
 
-    def _idf(self, words: list[str], total: int) -> dict[str, float]:
-        values = {"words": words, "asked": [any_of([word]) for word in words]}
-        return {
-            word: max(log((total - frequency + 0.5) / (frequency + 0.5)), _LEAST_IDF)
-            for word, frequency in self.connection.execute(_HAVE, values)
-        }
+    def _having(self, words: Iterable[str]) -> Counter[str]:
+        """Return the number of documents with each token, but for truncated ones."""
+        mark, sought = any_of([MARK]), [word for word in words if any_of([word])]
+        values = {"words": sought, "asked": [f"{any_of([word])} & !{mark}" for word in sought]}
+        rows = self.connection.execute(_HAVE, values)
+        return Counter({word: documents for word, documents in rows})  # noqa: C416 (rows are no tuples to mypy)
+
+    def _truncated(self, words: Counter[str]) -> list[tuple[int, int, str, int]]:
+        """Return key, length, token and its occurrences of documents whose vector is truncated."""
+        return [
+            (key, len(tokens), word, number)
+            for key, joined in self.connection.execute(_READ, {"asked": any_of([MARK])})
+            for tokens in [joined.split(" ")]
+            for word, number in Counter(tokens).items()
+            if word in words
+        ]
 
     def _counts(
         self, query: str, words: Counter[str], allowed: AbstractSet[int] | None
-    ) -> Iterator[tuple[int, int, str, int]]:
-        """Yield key, length, token and number of occurrences."""
-        truncated = {
-            key: tokens.split(" ")
-            for key, tokens in self.connection.execute(_READ, {"asked": any_of([MARK])})
-        }
-        values: dict[str, Any] = {"asked": query, "words": list(words)}
+    ) -> list[tuple[int, int, str, int]]:
+        """Return key, length, token and its occurrences of all other documents."""
+        sought = [word for word in words if any_of([word])]
+        values: dict[str, Any] = {"asked": f"({query}) & !{any_of([MARK])}", "words": sought}
         statement = _COUNTED
         if allowed is not None:
             statement, values = _COUNTED_AMONG, values | {"keys": list(allowed)}
-        for key, length, word, number in self.connection.execute(statement, values):
-            if key not in truncated:
-                yield key, length, word, number
-        for key, tokens in truncated.items():
-            for word, number in Counter(tokens).items():
-                if word in words:
-                    yield key, len(tokens), word, number
+        return [tuple(row) for row in self.connection.execute(statement, values)]
 
     def _keys(self, statement: Any, **values: Any) -> list[int]:
         return list(self.connection.execute(statement, values).scalars())
