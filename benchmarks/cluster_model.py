@@ -4,7 +4,7 @@
 what was measured in `benchmarks/cluster_cases.json`. `python -m benchmarks.cluster_model` takes the
 constants of the formulas from three of those cases, compares what the formulas say of the others
 with what was measured, and prints what they say of 10 million, 100 million and a billion documents
-(`--write docs/scale.md` puts it there). Sizes of data follow from the code; seconds are fitted.
+(`--write docs/clusters.md` puts it there). Sizes of data follow from the code; seconds are fitted.
 """
 
 from __future__ import annotations

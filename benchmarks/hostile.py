@@ -1,7 +1,7 @@
 """Time and memory of `ingest` for files designed to be expensive.
 
 Run `python benchmarks/hostile.py`; names after it measure those alone. `--write` puts the table
-into docs/reliability.md, where rows of other names stay. Each file of `tests/hostile.py`, at its
+into docs/hostile-files.md, where rows of other names stay. Each file of `tests/hostile.py`, at its
 full size, is ingested into a new library together with an honest note that comes after it.
 Processor time is that of all processes together; memory is the largest sum of what they held at
 one moment.
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.hostile import HOSTILE, write_hostile  # noqa: E402 (the line before finds it)
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "hostile-files.md"
 BEGIN, END = "<!-- hostile: written by benchmarks/hostile.py -->", "<!-- end of hostile -->"
 MOST_SECONDS = 60.0
 MOST_BYTES = 1e9

@@ -4,7 +4,7 @@
 `--library FILE`, a library that is there), serves them with `lpisearch serve`, and asks. A bare
 Starlette route that answers as many bytes at once is asked by the same clients in the same run: it
 says what the machine, Uvicorn and the clients themselves take. `--write` puts the table into
-docs/web.md.
+docs/serving.md.
 
 A question is some words of a document, with facets. Clients ask one after the other without a
 pause, or think in between, ten seconds on average. Questions are new, each asked for the first
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _ROOT = Path(__file__).parents[1]
 _DATA = _ROOT.parent / "shared" / "data" / "reuters21578" / "docs.jsonl.gz"
-_PAGE = _ROOT / "docs" / "web.md"
+_PAGE = _ROOT / "docs" / "serving.md"
 _MARKS = "<!-- load: printed by benchmarks/serve.py -->", "<!-- end of load -->"
 DOCUMENTS, CLIENTS, QUESTIONS, REQUESTS = 20_000, 50, 200, 10_000
 _BARE_BYTES = 12_000
@@ -312,7 +312,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, help="one that is there, and has an index")
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--write", action="store_true", help="into docs/web.md")
+    parser.add_argument("--write", action="store_true", help="into docs/serving.md")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.bare:

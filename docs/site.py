@@ -8,6 +8,8 @@ build/site. Nothing of the site comes from elsewhere on the net.
 
 from __future__ import annotations
 
+import fnmatch
+import math
 import os
 import re
 import shutil
@@ -26,6 +28,28 @@ TOP = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
+# A page has at most so many screens of 960 pixels (a display of 1,080 lines without the frame of a
+# browser), but for those that are looked up, not read.
+SCREENS = 5
+LONG = {
+    "cli.md": "the help of every command, generated",
+    "changelog.md": "every change of every version",
+    "security.md": "every guarantee with its tests",
+    "hostile-files.md": "every hostile file, with what became of it, printed by a benchmark",
+    "scale.md": "tables for five sizes, printed by benchmarks",
+    "results.md": "output of `make results`",
+    "ranking-appendix.md": "every trial",
+    "papers/*": "every table of a paper, printed by `make papers`",
+}
+HEIGHTS = {
+    "heading": 58,
+    "line": 26,
+    "paragraph": 16,
+    "code": 19,
+    "row": 22,
+    "picture": 520,
+}  # pixels
+HIDDEN = re.compile(r"<!--.*?-->|<details>.*?</details>", re.DOTALL)
 ASSETS = {".png", ".svg", ".webp", ".json"}
 LINK = re.compile(
     r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)"
@@ -39,6 +63,14 @@ def main() -> None:
     write_index(staged)
     config = BUILD / "zensical.toml"
     shutil.copyfile(DOCS / "site.toml", config)
+    lengths = {name: screens(text) for name, text in staged.items()}
+    long = {
+        name: round(length, 1)
+        for name, length in lengths.items()
+        if length > SCREENS and not any(fnmatch.fnmatch(name, each) for each in LONG)
+    }
+    if long:
+        sys.exit(f"Pages of more than {SCREENS} screens, to be split or shortened: {long}")
     missing = staged.keys() - set(in_navigation(config))
     if missing:
         sys.exit(f"Pages that docs/site.toml does not list: {', '.join(sorted(missing))}")
@@ -57,6 +89,8 @@ def main() -> None:
         sys.exit("The site loads what lies elsewhere:\n" + "\n".join(outside))
     shutil.copyfile(PAGES / "llms.txt", SITE / "llms.txt")
     if sys.argv[1:] != ["--check"]:
+        for name, length in sorted(lengths.items(), key=lambda each: each[1]):
+            print(f"{length:5.1f} screens  {name}")
         print(f"{len(staged)} pages in {SITE}")
 
 
@@ -96,6 +130,29 @@ def with_links(source: Path, target: str, sources: dict[Path, str]) -> str:
         return f"{mark}[{words}]({near}{part or ''})"
 
     return LINK.sub(link, source.read_text(encoding="utf-8"))
+
+
+def screens(text: str) -> float:
+    """Estimate the screens of a page, to a sixth of what a browser shows."""
+    pixels, is_code = 0, False
+    for block in re.split(r"\n\s*\n|\n(?=[-#|!`]|\d+\. )", HIDDEN.sub("", text)):
+        lines = block.strip().splitlines()
+        if is_code or not lines or lines[0].startswith("```"):
+            pixels += HEIGHTS["code"] * len(lines)
+            is_code ^= sum(line.startswith("```") for line in lines) % 2 == 1
+            continue
+        shown = len(re.sub(r"\]\([^)]*\)", "", " ".join(lines)))
+        if lines[0].startswith("#"):
+            pixels += HEIGHTS["heading"]
+        elif lines[0].startswith("!["):
+            pixels += HEIGHTS["picture"]
+        elif lines[0].startswith("|"):
+            pixels += (
+                HEIGHTS["row"] + 20 * math.ceil(shown / 75) if set(lines[0]) - set("|:- ") else 0
+            )
+        else:
+            pixels += HEIGHTS["paragraph"] + HEIGHTS["line"] * math.ceil(shown / 100)
+    return pixels / 960
 
 
 def in_navigation(config: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """Files made to cost their reader minutes or gigabytes, small on disk or not.
 
 `HOSTILE` has them by name. `write_hostile(name, folder, share=1.0)` writes one and returns its
-path: whole as it was measured (docs/reliability.md, `benchmarks/hostile.py`), or a `share` of it,
+path: whole as it was measured (docs/hostile-files.md, `benchmarks/hostile.py`), or a `share` of it,
 as the tests do. Each is written piece by piece, so that writing takes little memory, and is the
 same on every run. What is promised of each: read or refused within 60 s of processor time and
 1 GB, with the file named, and the run goes on.

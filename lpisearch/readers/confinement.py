@@ -9,7 +9,7 @@ tried by itself, because kernels, containers and accounts differ in what they al
 - limits on memory, on the size of files that are written, and no core files (POSIX).
 
 On other systems the parent watches the memory (`resident_bytes`). Converters that a worker starts
-inherit all of it. docs/reliability.md has the table of systems.
+inherit all of it. docs/hostile-files.md has the table of systems.
 """
 
 from __future__ import annotations

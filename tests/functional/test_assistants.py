@@ -382,7 +382,7 @@ def test_the_skill_names_what_there_is() -> None:
         assert word in text
 
 
-_PAGE = Path(__file__).parents[2] / "docs" / "assistants.md"
+_PAGE = Path(__file__).parents[2] / "docs" / "assistants-session.md"
 _TRANSCRIPT = re.compile(r"(<!-- transcript -->\n)(.*?)(<!-- end of transcript -->)", re.DOTALL)
 _LIST = re.compile(r"\[[^\[\]{}]*\]")  # of words and numbers, shown on one line
 _SESSION: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -45,7 +45,7 @@ def test_the_api_is_as_it_is_described(built: Path, tmp_path: Path, words: tuple
             text=True,
         )
     found = json.loads(report.read_text("utf-8"))
-    print(found["test_cases"], found["failures"])  # noqa: T201 (docs/web.md states them)
+    print(found["test_cases"], found["failures"])  # noqa: T201 (docs/serving.md states them)
     assert found["complete"], run.stdout[-2000:]
     assert found["test_cases"]["generated"] >= _CASES
     assert found["failures"] == [], run.stdout[-2000:]

@@ -187,4 +187,4 @@ def test_no_request_of_thousands_is_a_defect(client: TestClient) -> None:
     assert sum(seen.values()) >= 5000
     assert max(seen) < 500
     assert seen[200] > 300  # a removal by filters may leave few documents
-    print(dict(sorted(seen.items())))  # noqa: T201 (the count is what docs/web.md states)
+    print(dict(sorted(seen.items())))  # noqa: T201 (the count is what docs/serving.md states)
