@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -259,6 +260,7 @@ UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/
 """Paths at which, and below which, bodies may be as large as uploads."""
 _ADDRESSES = 10_000
 _LATER = {"Retry-After": "1"}
+_PLACE_SECONDS = 2.0
 
 
 class RateLimitMiddleware(Middleware):
@@ -307,7 +309,8 @@ class LoadMiddleware(Middleware):
     """Limits the requests at a time; one address may have half of them.
 
     Streams of events, which stay open, are counted apart. So are requests without the token, which
-    may have a quarter: those who have it are kept a place.
+    may have a quarter: those who have it are kept a place. A request waits a moment for its place,
+    so that a burst is served a little later.
     """
 
     def __init__(self, app: ASGIApp, limits: ServeLimits, *, is_guarded: bool = False) -> None:
@@ -315,12 +318,12 @@ class LoadMiddleware(Middleware):
         self._is_guarded = is_guarded
         self._most = {"": limits.at_once, "guest": limits.at_once // 4, "stream": limits.streams}
         self._active: Counter[tuple[str, str]] = Counter()
+        self._freed, self._waiting = asyncio.Condition(), 0
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = self._kind(scope["path"])
-        most = self._most[kind]
         in_all, own = (kind, ""), (kind, _address(scope) or "unknown")
-        if self._active[in_all] >= most or self._active[own] >= (most + 1) // 2:
+        if not await self._has_place(in_all, own):
             detail = "Too many requests at once."
             await refusal(scope["path"], 503, detail, _LATER)(scope, receive, send)
             return
@@ -331,6 +334,28 @@ class LoadMiddleware(Middleware):
             self._active.subtract((in_all, own))
             if not self._active[own]:
                 del self._active[own]
+            if self._waiting:
+                async with self._freed:
+                    self._freed.notify_all()
+
+    async def _has_place(self, in_all: tuple[str, str], own: tuple[str, str]) -> bool:
+        """Wait for a place, if there is none and few wait already; streams do not wait."""
+        most = self._most[in_all[0]]
+
+        def is_free() -> bool:
+            return self._active[in_all] < most and self._active[own] < (most + 1) // 2
+
+        if is_free() or in_all[0] == "stream" or self._waiting >= most:
+            return is_free()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(_PLACE_SECONDS), self._freed:
+                await self._freed.wait_for(is_free)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+        return True
 
     def _kind(self, path: str) -> str:
         if path.startswith(f"{API}v1/jobs/") and path.endswith("/events"):
