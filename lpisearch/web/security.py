@@ -323,7 +323,7 @@ class LoadMiddleware(Middleware):
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = self._kind(scope["path"])
         in_all, own = (kind, ""), (kind, _address(scope) or "unknown")
-        if not await self._has_place(in_all, own):
+        if not await self._admitted(in_all, own):
             detail = "Too many requests at once."
             await refusal(scope["path"], 503, detail, _LATER)(scope, receive, send)
             return
@@ -338,7 +338,7 @@ class LoadMiddleware(Middleware):
                 async with self._freed:
                     self._freed.notify_all()
 
-    async def _has_place(self, in_all: tuple[str, str], own: tuple[str, str]) -> bool:
+    async def _admitted(self, in_all: tuple[str, str], own: tuple[str, str]) -> bool:
         """Wait for a place, if there is none and few wait already; streams do not wait."""
         most = self._most[in_all[0]]
 
