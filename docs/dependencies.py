@@ -1,20 +1,26 @@
 """Weigh the installed libraries, and write their sizes into docs/dependencies.md.
 
 With `--check`, in `make check`, compare the names on the page, and the versions in constraints.txt,
-with pyproject.toml alone: sizes differ between systems.
+with pyproject.toml alone: sizes differ between systems. With `--download NAME …`, print how many
+packages pip would fetch for each, and their megabytes, on Linux with Python 3.13 (needs uv).
 """
 
 from __future__ import annotations
 
 import collections
 import re
+import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/dependencies.md"
@@ -27,6 +33,11 @@ UNLOCKED = {"integrations"}  # groups that are installed as new as they are
 
 def main() -> None:
     """Write or check."""
+    if sys.argv[1:2] == ["--download"]:
+        for name in sys.argv[2:]:
+            sizes = download(name)
+            print(f"{name}: {len(sizes)} packages, {sum(sizes) / 1e6:,.0f} MB")
+        return
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project, groups = settings["project"], settings["dependency-groups"]
     needed = project["dependencies"]
@@ -75,6 +86,37 @@ def not_locked(requirements: list[str]) -> list[str]:
         for each in wanted
         if not any(map(each.specifier.contains, locked[canonicalize_name(each.name)]))
     ]
+
+
+def download(name: str) -> list[int]:
+    """Return the bytes of each package that an installation fetches."""
+    words = [
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--format",
+        "pylock.toml",
+        "--python-version",
+        "3.13",
+    ]
+    words += ["--python-platform", "x86_64-manylinux_2_35"]
+    source = [f"{ROOT}/pyproject.toml"] if name.startswith("lpisearch") else ["-"]
+    source += [f"--extra={extra}" for extra in re.findall(r"lpisearch\[(.*)\]", name)]
+    done = subprocess.run([*words, *source], input=name, check=True, capture_output=True, text=True)
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(length, tomllib.loads(done.stdout)["packages"]))
+
+
+def length(package: dict[str, Any]) -> int:
+    """Return the bytes of the file of a package that Linux would fetch."""
+    systems = [*(f"manylinux_2_{n}_x86_64" for n in range(5, 36)), "manylinux2014_x86_64"]
+    known = {*cpython_tags((3, 13), platforms=systems), *compatible_tags((3, 13), "cp313", systems)}
+    files = [one["url"] for one in package.get("wheels", [])]
+    fitting = [url for url in files if parse_wheel_filename(url.rpartition("/")[2])[3] & known]
+    url = (fitting or [package.get("sdist", {}).get("url")])[0]
+    with urlopen(Request(url, method="HEAD"), timeout=60) as answer:  # noqa: S310 (of the lock file)
+        return int(answer.headers["Content-Length"])
 
 
 def closure(requirements: list[str], sizes: dict[str, int]) -> dict[str, int]:
