@@ -35,6 +35,7 @@ ADDRESSES = {
     "search": "/?q=why+does+my+bread+stay+flat",
     "why": "/?q=why+does+my+bread+stay+flat",
     "document": "/document?id=baking/pumpernickel-night.md&q=bread+oven",
+    "original": "/document/original?id=astronomy/two-minutes-of-night.pdf&q=stubble+field",
     "map": "/map",
     "map-lit": "/map?q=something+sweet+from+the+oven&colour=label",
     "topics": "/topics",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Finding,
         IngestReport,
         LabelReport,
+        Original,
         PredictedLabel,
         PredictionReport,
         Progress,
@@ -502,6 +503,16 @@ class Library:
         from lpisearch.admin.listing import show_document
 
         return show_document(self._session, name)
+
+    def original(self, name: str, page: int = 1) -> Original:
+        """Return how the file of a document looks: a page of a PDF, or a web page.
+
+        A process without rights reads the file. Other formats raise `ReaderError`.
+        """
+        from lpisearch.ingest.extraction import original_of
+
+        document = self.document(name)
+        return original_of(document.path, document.media_type, page)
 
     def label(
         self,

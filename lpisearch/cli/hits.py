@@ -6,11 +6,10 @@ query nor any text of the documents is. If they cannot be stored, only `open N` 
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from io import StringIO
 from pathlib import Path
@@ -27,8 +26,7 @@ from lpisearch.cli.output import (
     print_table,
     say,
 )
-from lpisearch.errors import BadOption, LpiSearchError
-from lpisearch.files import whole_file
+from lpisearch.errors import BadOption
 from lpisearch.messages import counted, printable
 from lpisearch.model.codec import RankedRun
 from lpisearch.model.excerpts import within_budget
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
     from rich.text import Text as RichText
 
-    from lpisearch.location import Location
     from lpisearch.model.answers import Answer, Explanation, Hit, Passage, Run
 
 
@@ -433,59 +430,8 @@ def _rank(rank: int | None) -> str:
     return "" if rank is None else f" (#{rank:,})"
 
 
-_OWNER_ONLY = 0o600
-_NEXT = "lpisearch search TEXT"
-
-
-@dataclass(frozen=True, slots=True)
-class HitLocation:
-    """Where a result is: the id of the document, its file, and the page of its best passage."""
-
-    id: str
-    path: str
-    page: str = ""
-
-
 def state_folder() -> Path:
     """Return the folder of the last results and of the history of the prompt."""
     from platformdirs import user_state_path
 
     return user_state_path("lpisearch", appauthor=False)
-
-
-def remember(library: Location, answer: Answer) -> None:
-    """Store the locations of results under their numbers; a failure is ignored."""
-    locations = {
-        str(hit.rank): asdict(HitLocation(hit.id, hit.path, hit.snippet.page)) for hit in answer
-    }
-    text = json.dumps({"library": str(library.absolute()), "hits": locations})
-    with suppress(OSError, UnicodeEncodeError):
-        file = _file()
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with whole_file(file, _OWNER_ONLY) as stream:
-            stream.write(text.encode())
-
-
-def recall(number: int, library: Location | None = None) -> HitLocation:
-    """Return where a result of the last search is.
-
-    Raises `LpiSearchError` if there is none, or if the search was in another library.
-    """
-    try:
-        stored = json.loads(_file().read_bytes())
-        searched, hits = str(stored["library"]), stored["hits"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise LpiSearchError("There is no earlier search to open a result from.", _NEXT) from None
-    if library is not None and str(library.absolute()) != searched:
-        raise LpiSearchError(f"The last search was in {searched}, not in {library}.", _NEXT)
-    try:
-        return HitLocation(**hits[str(number)])
-    except KeyError:
-        present = f"results {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
-        raise LpiSearchError(
-            f"The last search has no result {number}; it returned {present}.", _NEXT
-        ) from None
-
-
-def _file() -> Path:
-    return state_folder() / "last-answer.json"

@@ -1,19 +1,16 @@
-"""Open a document in its default program, or show it here.
+"""Open a document, or a result of the last search, in its default program, or show it here.
 
-Only existing files are opened, and none that the system would run instead of showing. Manual pages,
-messages of a mailbox, compressed files and what is inside other files are shown by this program:
-few viewers show them as they were read.
+Manual pages, messages of a mailbox, compressed files and what is inside other files are shown by
+this program: few viewers show them as they were read. The last search is stored in the state folder, so that its
+results can be opened by their numbers.
 """
 
 from __future__ import annotations
 
-import os
+import json as json_format
 import re
-import shlex
-import shutil
-import subprocess
-import sys
-import tempfile
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,14 +18,15 @@ import typer
 
 from lpisearch.cli import options as typed
 from lpisearch.cli.commands import names_library
-from lpisearch.cli.hits import HitLocation, recall
+from lpisearch.cli.hits import state_folder
 from lpisearch.cli.output import Json, print_json, print_prose, say
 from lpisearch.errors import LpiSearchError
-from lpisearch.messages import printable
+from lpisearch.files import whole_file
+from lpisearch.viewers import HitLocation, open_location
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from lpisearch.location import Location
+    from lpisearch.model.answers import Answer
     from lpisearch.model.documents import Document
 
 
@@ -110,134 +108,43 @@ def _location(context: typer.Context, what: str) -> HitLocation:
     return HitLocation(document.id or what, document.path)
 
 
-# What a double click would run.
-# fmt: off
-_PROGRAMS = frozenset((
-    ".app", ".appimage", ".bat", ".cmd", ".com", ".command", ".cpl", ".desktop", ".exe", ".hta",
-    ".inf", ".jar", ".js", ".jse", ".lnk", ".msc", ".msi", ".pif", ".pl", ".ps1", ".py", ".pyw",
-    ".rb", ".reg", ".run", ".scpt", ".scr", ".sh", ".terminal", ".tool", ".url", ".vb", ".vbe",
-    ".vbs", ".webloc", ".workflow", ".ws", ".wsf", ".wsh",
-))
-# fmt: on
-# How to open a PDF file at a page, by the name of the viewer's desktop entry.
-_VIEWERS: Mapping[str, tuple[str, ...]] = {
-    "evince": ("evince", "--page-label={page}", "{file}"),
-    "papers": ("papers", "--page-label={page}", "{file}"),
-    "atril": ("atril", "--page-label={page}", "{file}"),
-    "xreader": ("xreader", "--page-label={page}", "{file}"),
-    "okular": ("okular", "--page={page}", "{file}"),
-    "zathura": ("zathura", "--page={page}", "{file}"),
-    "mupdf": ("mupdf", "{file}", "{page}"),
-    "xpdf": ("xpdf", "{file}", "{page}"),
-    "qpdfview": ("qpdfview", "{file}#{page}"),
-    "firefox": ("firefox", "{url}#page={page}"),
-    "chromium": ("chromium", "{url}#page={page}"),
-    "google-chrome": ("google-chrome", "{url}#page={page}"),
-}
-_SECONDS = 5
-_STARTED: list[subprocess.Popen[bytes]] = []
-"""Viewers that may still be open, so that those that ended can be reaped."""
+_OWNER_ONLY = 0o600
+_NEXT = "lpisearch search TEXT"
 
 
-def open_location(location: HitLocation, opener: str = "") -> Path:
-    """Open the file of a document, at its page if the viewer can; return the file.
+def remember(library: Location, answer: Answer) -> None:
+    """Store the locations of results under their numbers; a failure is ignored."""
+    locations = {
+        str(hit.rank): asdict(HitLocation(hit.id, hit.path, hit.snippet.page)) for hit in answer
+    }
+    text = json_format.dumps({"library": str(library.absolute()), "hits": locations})
+    with suppress(OSError, UnicodeEncodeError):
+        file = _file()
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with whole_file(file, _OWNER_ONLY) as stream:
+            stream.write(text.encode())
 
-    `opener` is the user's command, with {file} and {page}; "" uses the system's program. Raises
-    `LpiSearchError` if there is no file, it is a program, or nothing opens it.
+
+def recall(number: int, library: Location | None = None) -> HitLocation:
+    """Return where a result of the last search is.
+
+    Raises `LpiSearchError` if there is none, or if the search was in another library.
     """
-    file = _file_of(location)
-    if opener:
-        _start(_filled(shlex.split(opener), file, location.page), location)
-    elif file.suffix.lower() in _PROGRAMS:
-        raise LpiSearchError(f"{file} is a program; it is not opened for safety.", _show(location))
-    elif sys.platform == "win32":  # pragma: no cover (no such call elsewhere)
-        os.startfile(file)  # noqa: S606 (the system's own opener)
-    else:
-        _start(_command(file, location.page), location)
-    return file
-
-
-def _file_of(location: HitLocation) -> Path:
-    if not location.path or not Path(location.path).is_absolute():
-        raise LpiSearchError(f"“{location.id}” has no file to open.", _show(location))
-    file = Path(location.path)
-    if location.path.startswith(("//", "\\\\")) or not file.is_file():
-        raise LpiSearchError(f"{file} no longer exists.", _show(location))
-    return file
-
-
-def _show(location: HitLocation) -> str:
-    return f"lpisearch docs show {shlex.quote(location.id)}"
-
-
-def _command(file: Path, page: str) -> list[str]:
-    """Return the command of a viewer that can open the page, or of the system's opener."""
-    if sys.platform == "darwin":
-        return ["open", str(file)]
-    viewer = _viewer() if page and file.suffix.lower() == ".pdf" else ()
-    return _filled(viewer, file, page) if viewer else ["xdg-open", str(file)]
-
-
-def _viewer() -> Sequence[str]:
-    """Return how to open a page in the default PDF viewer; () if unknown."""
-    question = ["xdg-mime", "query", "default", "application/pdf"]
     try:
-        done = subprocess.run(  # noqa: S603 (fixed words)
-            question, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    entry = done.stdout.strip().lower().removesuffix(".desktop")
-    named = next((name for name in _VIEWERS if name in entry), "")
-    return _VIEWERS[named] if named and shutil.which(_VIEWERS[named][0]) else ()
+        stored = json_format.loads(_file().read_bytes())
+        searched, hits = str(stored["library"]), stored["hits"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise LpiSearchError("There is no earlier search to open a result from.", _NEXT) from None
+    if library is not None and str(library.absolute()) != searched:
+        raise LpiSearchError(f"The last search was in {searched}, not in {library}.", _NEXT)
+    try:
+        return HitLocation(**hits[str(number)])
+    except KeyError:
+        present = f"results {min(map(int, hits))} to {max(map(int, hits))}" if hits else "nothing"
+        raise LpiSearchError(
+            f"The last search has no result {number}; it returned {present}.", _NEXT
+        ) from None
 
 
-def _filled(words: Sequence[str], file: Path, page: str) -> list[str]:
-    """Return a command with file and page in the places it has for them; the file at the end."""
-    values = {"{file}": str(file), "{url}": file.as_uri(), "{page}": page or "1"}
-    filled = []
-    for word in words:
-        for sign, value in values.items():
-            if sign in word:
-                word = word.replace(sign, value)  # noqa: PLW2901 (filled one by one)
-        filled.append(word)
-    has_placeholder = any("{file}" in word or "{url}" in word for word in words)
-    return filled if has_placeholder else [*filled, str(file)]
-
-
-_STATUS_SECONDS = 2.0  # in which a program that cannot open a file says so; a viewer stays open
-_NO_PROGRAM = {"xdg-open": {3: "no program for it is installed", 4: "no program opened it"}}
-
-
-def _start(command: Sequence[str], location: HitLocation) -> None:
-    """Start a viewer; wait for its exit status if it ends soon."""
-    nothing = subprocess.DEVNULL
-    _STARTED[:] = [viewer for viewer in _STARTED if viewer.poll() is None]
-    with tempfile.TemporaryFile() as errors:
-        try:
-            viewer = subprocess.Popen(  # noqa: S603 (no shell; the file is one argument)
-                command, stdin=nothing, stdout=nothing, stderr=errors, start_new_session=True
-            )
-        except (OSError, ValueError) as error:
-            reason = f"{command[0]}: {getattr(error, 'strerror', None) or error}"
-            raise _not_opened(location, reason) from error
-        _STARTED.append(viewer)
-        try:
-            status = viewer.wait(_STATUS_SECONDS)
-        except subprocess.TimeoutExpired:
-            return
-        if status:
-            errors.seek(0)
-            said = errors.read(_LONGEST_REASON).decode(errors="replace").strip().split("\n")[-1]
-            known = _NO_PROGRAM.get(command[0], {}).get(status, said or f"status {status}")
-            raise _not_opened(location, f"{command[0]}: {known}")
-
-
-_LONGEST_REASON = 10_000
-
-
-def _not_opened(location: HitLocation, reason: str) -> LpiSearchError:
-    return LpiSearchError(
-        f"No program could open {location.path} ({printable(reason)}).",
-        f"lpisearch config set opener COMMAND, or {_show(location)}",
-    )
+def _file() -> Path:
+    return state_folder() / "last-answer.json"

@@ -29,11 +29,9 @@ from lpisearch.cli.hits import (
     Recorded,
     print_batch,
     print_within,
-    recall,
-    remember,
     state_folder,
 )
-from lpisearch.cli.open import open_and_say
+from lpisearch.cli.open import open_and_say, recall, remember
 from lpisearch.cli.options import accepts, without
 from lpisearch.cli.output import confirm, note, pass_on, render_message, say
 from lpisearch.errors import BadOption, LpiSearchError

@@ -6,6 +6,8 @@ one, the next run reads that file last, so that the others are not blocked.
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,7 +19,8 @@ from lpisearch.errors import ReaderError
 from lpisearch.files import read_limits
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import Document, Problem
+from lpisearch.model.documents import Document, Original, Problem
+from lpisearch.options import ReadOptions
 from lpisearch.readers.base import (
     IN_PROCESS_BYTES,
     SILENT_SECONDS,
@@ -32,7 +35,6 @@ from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
     from lpisearch.ingest.discovery import DiscoveredFile
-    from lpisearch.options import ReadOptions
     from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store
 
@@ -165,3 +167,34 @@ class InProgressFiles:
         self._path = path
         with self._store.writing() as transaction:
             transaction.settings.set(IN_PROGRESS, {"path": path})
+
+
+_PAGE, _WEB_PAGE = "PAGE", "WEB_PAGE"
+_VIEWERS = {"application/pdf": _PAGE, "text/html": _WEB_PAGE, "application/xhtml+xml": _WEB_PAGE}
+
+
+def original_of(path: str, media_type: str, page: int) -> Original:
+    """Return how a file looks, which a worker finds out; raises `ReaderError` or `OSError`."""
+    view = _VIEWERS.get(media_type)
+    if view is None:
+        raise ReaderError("has no look but its text")
+    source = SourceFile.at(Path(path), page=page)
+    if source.gzipped:
+        raise ReaderError("is compressed")
+    with IsolatedReaders(ReadOptions(), 1) as workers:
+        (read,) = workers.submit(source, f"lpisearch.readers.originals:{view}")
+    assert isinstance(read, Document)  # noqa: S101 (as these readers yield)
+    if view == _WEB_PAGE:
+        pairs = tuple((str(tag), str(value)) for tag, value in json.loads(read.text))
+        return Original(elements=pairs)
+    facts = read.metadata
+    edges = iter(facts["boxes"])
+    return Original(
+        page=max(min(page, facts["pages"]), 1),
+        pages=facts["pages"],
+        width=facts["width"],
+        height=facts["height"],
+        image=base64.b64decode(facts["image"]),
+        text=read.text,
+        boxes=tuple(zip(edges, edges, edges, edges, strict=True)),
+    )

@@ -79,6 +79,49 @@ class Document:
     sections: tuple[Section, ...] = ()
 
 
+# Elements of a web page that are shown: with a line of their own, and within a line.
+BLOCKS = frozenset((
+    "article", "blockquote", "caption", "dd", "div", "dl", "dt", "figcaption", "figure", "h1", "h2",
+    "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td",
+    "tfoot", "th", "thead", "tr", "ul",
+))  # fmt: skip
+INLINE = frozenset((
+    "a", "abbr", "b", "br", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "q", "s", "samp",
+    "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """How a file looks: a page of a PDF as an image, or the elements of a web page.
+
+    Attributes
+    ----------
+    page, pages
+        The number of the page, and of all pages; 0 for a web page.
+    width, height
+        Of the image, in pixels.
+    image
+        The page as PNG.
+    text
+        The text of the page.
+    boxes
+        Left, top, right and bottom of each character of the text, in pixels of the image.
+    elements
+        Pairs: ("", text), (tag, address or width) for the beginning of an element, and ("/tag", "")
+        for its end; of `BLOCKS` and `INLINE` alone.
+    """
+
+    page: int = 0
+    pages: int = 0
+    width: int = 0
+    height: int = 0
+    image: bytes = field(default=b"", repr=False)
+    text: str = ""
+    boxes: tuple[tuple[int, int, int, int], ...] = field(default=(), repr=False)
+    elements: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A record of a source that could not be read, or a warning about one that was."""

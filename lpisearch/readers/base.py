@@ -49,6 +49,8 @@ class SourceFile:
         How many files are around it.
     within
         The folders outside of which it is not opened; () allows all.
+    page
+        The number of the only page that is wanted; 0 for all of it.
     """
 
     path: Path
@@ -57,17 +59,18 @@ class SourceFile:
     data: bytes | None = field(default=None, repr=False)
     depth: int = 0
     within: Sequence[str] = ()
+    page: int = 0
     _opened: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
-    def at(cls, path: Path, name: str = "") -> SourceFile:
+    def at(cls, path: Path, name: str = "", page: int = 0) -> SourceFile:
         """Look at the first bytes of a file; raises OSError if it cannot be opened."""
         within = read_limits().within
         with open_within(path, within) as stream:
             gzipped = stream.read(2) == b"\x1f\x8b"
         shown = name or path.name
         named = PurePath(shown).stem if shown.lower().endswith(".gz") else shown
-        return cls(path, named, gzipped, within=within)
+        return cls(path, named, gzipped, within=within, page=page)
 
     @classmethod
     def inside(cls, outer: SourceFile, data: bytes, name: str) -> SourceFile:

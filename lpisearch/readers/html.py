@@ -48,7 +48,7 @@ class Page:
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield warnings about the encoding, then the one document."""
     data = whole(source, options.max_page_bytes)
-    decoded = decode_text(data, _declared_encoding(data))
+    decoded = decode_text(data, declared_encoding(data))
     page = read_page(decoded.text)
     if not page.text:
         raise ReaderError(NO_TEXT)
@@ -71,9 +71,7 @@ def page_of(page: str | bytes) -> Page:
 
 def read_page(source: str) -> Page:
     """Parse a page; a page built to stall a parser yields its text only."""
-    if "/>" in source and _XHTML.search(source, 0, _HEAD_CHARACTERS):
-        # An HTML parser takes <title/> for a beginning, and the whole page for the title.
-        source = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", source)
+    source = closed_elements(source)
     if is_hostile(source):
         return Page("", *text_of_tags(source))
     from selectolax.lexbor import LexborHTMLParser
@@ -84,6 +82,13 @@ def read_page(source: str) -> Page:
         text, sections = text_of_tree(tree.body, furniture=True)
     title = _words_of(tree, "title") or _words_of(tree, "h1")
     return Page(title, text, sections, _facts(tree))
+
+
+def closed_elements(source: str) -> str:
+    """Close the empty elements of XHTML: a parser takes <title/> for a beginning."""
+    if "/>" in source and _XHTML.search(source, 0, _HEAD_CHARACTERS):
+        return _EMPTY_ELEMENT.sub(r"<\1\2></\1>", source)
+    return source
 
 
 def sniff(head: bytes) -> bool:
@@ -124,10 +129,11 @@ _FACTS = {
 
 
 def _decoded(data: bytes) -> Decoded:
-    return decode(data, _declared_encoding(data))
+    return decode(data, declared_encoding(data))
 
 
-def _declared_encoding(data: bytes) -> str:
+def declared_encoding(data: bytes) -> str:
+    """Return the encoding that a page states, or ""."""
     match = _DECLARATION.search(data, 0, _DECLARATION_BYTES)
     return (match[1] or match[2]).decode("ascii", "replace") if match else ""
 
@@ -237,7 +243,7 @@ def is_hostile(source: str) -> bool:
     return any(len(tag[0].split()) > _MOST_ATTRIBUTES for tag in _LONG_TAG.finditer(source))
 
 
-_SKIPPED = frozenset((
+SKIPPED = frozenset((
     "script", "style", "noscript", "template", "head", "title", "svg", "math", "iframe",
     "object", "canvas", "audio", "video", "select", "button", "textarea", "datalist",
 ))  # fmt: skip
@@ -314,7 +320,7 @@ class _Lines:
 
     def begin(self, tag: str) -> bool:
         """Begin an element; return whether to include its text."""
-        if tag in _SKIPPED or tag.startswith("-") or (tag == "nav" and not self._furniture):
+        if tag in SKIPPED or tag.startswith("-") or (tag == "nav" and not self._furniture):
             return False
         self.articles += tag in _ARTICLES
         if tag in _BLOCKS:

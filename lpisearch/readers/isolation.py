@@ -95,6 +95,7 @@ class IsolatedReaders:
                 "name": source.name,
                 "gzipped": source.gzipped,
                 "within": list(source.within),
+                "page": source.page,
             },
             "options": asdict(options or self._options),
             "seconds": self._limits.seconds or reading_seconds(source.size, self._seconds),

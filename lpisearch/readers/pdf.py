@@ -32,7 +32,7 @@ LETTER_SHARE = 0.5  # with fewer letters and digits the text is hardly prose
 OCR = Option("ocr")
 _SAMPLE_CHARACTERS = 20_000
 _UNREADABLE = frozenset({"Cc", "Cn", "Co", "Cs"})  # control, unassigned, private use, surrogate
-_LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?")  # PDFium's mark for a word cut at line end
+LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?")  # PDFium's mark for a word cut at line end
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _DATE = re.compile(
     r"D:(?P<year>\d{4})(?P<month>\d\d)?(?P<day>\d\d)?"
@@ -42,7 +42,7 @@ _DATE = re.compile(
 
 def read(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
     """Yield a warning for each page that could not be read, then the document."""
-    pdf = _open(source)
+    pdf = open_pdf(source)
     try:
         pages, problems, images = _page_texts(pdf, options.ocr)
         facts = {key: _clean(value).strip() for key, value in pdf.get_metadata_dict().items()}
@@ -83,7 +83,8 @@ def iso_date(stated: str) -> str:
     return date_of(f"{day}T{time[:2]}:{time[2:4]}:{time[4:]}{zone}")
 
 
-def _open(source: SourceFile) -> Any:
+def open_pdf(source: SourceFile) -> Any:
+    """Open a file with PDFium; an encrypted or damaged one raises `ReaderError`."""
     import pypdfium2
     from pypdfium2 import raw
 
@@ -142,7 +143,7 @@ def _images(images: list[int], pages: int) -> str:
 
 
 def _clean(text: str) -> str:
-    return _CONTROLS.sub("", clean(_LINE_END_HYPHEN.sub("", text)))
+    return _CONTROLS.sub("", clean(LINE_END_HYPHEN.sub("", text)))
 
 
 def _doubt(text: str) -> str:

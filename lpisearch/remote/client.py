@@ -144,6 +144,7 @@ class RemoteLibrary:
     back_up = _not_served("back_up")
     evaluating = _not_served("evaluating")
     is_source = _not_served("is_source")
+    original = _not_served("original")
     related_words = _not_served("related_words")
     retokenise = _not_served("retokenise")
     schema_differences = _not_served("schema_differences")

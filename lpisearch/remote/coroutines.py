@@ -138,6 +138,7 @@ class AsyncLibrary:
     marks = _coroutine(RemoteLibrary.marks)
     names = _coroutine(RemoteLibrary.names)
     plan = _coroutine(RemoteLibrary.plan)
+    original = _coroutine(RemoteLibrary.original)
     predict_labels = _coroutine(RemoteLibrary.predict_labels)
     predicted = _coroutine(RemoteLibrary.predicted)
     reason = _coroutine(RemoteLibrary.reason)

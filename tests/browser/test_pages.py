@@ -16,6 +16,8 @@ PAGES = (
     "/?q=why+does+my+bread+stay+flat",
     "/?q=zzzzz&by=lexical",
     DOCUMENT,
+    "/document/original?id=astronomy/along-the-terminator.html&q=moon",
+    "/document/original?id=astronomy/two-minutes-of-night.pdf&q=stubble+field",
     "/why?q=bread&id=baking/pumpernickel-night.md",
     "/map?q=bread",
     "/topics",
@@ -121,3 +123,26 @@ def test_a_file_is_dropped_and_brought_in(open_page: Opens) -> None:
     expect(page.locator("#joblist")).to_contain_text("1 added")
     page.goto(page.url.split("/library")[0] + "/?q=quicklime&by=lexical")
     expect(page.locator(".hit")).to_have_count(1)
+
+
+def test_a_pdf_is_shown_as_it_looks(open_page: Opens) -> None:
+    """Its page is an image, on which the boxes of the marks cover the words."""
+    page = open_page("/document?id=astronomy/two-minutes-of-night.pdf&q=stubble+field")
+    page.get_by_role("link", name="As it looks").click()
+    leaf = page.locator("svg.leaf")
+    expect(leaf).to_be_visible()
+    expect(leaf.locator("rect").first).to_be_visible()
+    assert leaf.locator("rect").count() >= 2
+    loaded = """async (svg) => { const image = new Image();
+      image.src = svg.querySelector("image").href.baseVal; await image.decode();
+      return image.naturalWidth; }"""
+    assert leaf.evaluate(loaded) == 1400
+    page.get_by_text("Text of this page").click()
+    expect(page.locator(".leaf-text p")).to_contain_text("stubble field")
+
+
+def test_a_web_page_is_shown_without_what_runs(open_page: Opens) -> None:
+    page = open_page("/document/original?id=astronomy/along-the-terminator.html&q=moon")
+    expect(page.locator(".web h2")).to_have_text("Along the terminator")
+    assert page.locator(".web mark").count() >= 2
+    assert page.locator(".web script, .web style, .web img, .web iframe").count() == 0

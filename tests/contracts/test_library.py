@@ -36,6 +36,7 @@ _NOT_SERVED: dict[str, tuple[str, ...]] = {
     "retokenise": (),
     "evaluating": (),
     "is_source": ("a.txt",),
+    "original": ("a.pdf",),
     "vector": ("a text",),
     "related_words": ("a text",),
 }

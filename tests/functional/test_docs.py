@@ -99,7 +99,7 @@ def test_the_tour_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(_ROOT)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))  # the tour sets a standing library
     monkeypatch.setenv("LPISEARCH_DB", str(tmp_path / "tour.db"))
-    monkeypatch.setattr("lpisearch.cli.open._start", lambda *_words: None)
+    monkeypatch.setattr("lpisearch.viewers._start", lambda *_words: None)
     homes = {_ROOT: "/home/ann/lpisearch", tmp_path: "/home/ann/.config", Path.home(): "/home/ann"}
     page = (_ROOT / _TOUR).read_text(encoding="utf-8")
     missing = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute, Route
 
-from lpisearch.web.pages import exchange, management, overview
+from lpisearch.web.pages import exchange, facsimile, management, overview
 from lpisearch.web.pages.document import change_labels, document, original
 from lpisearch.web.pages.management import evaluate, evaluation_page, login, logout
 from lpisearch.web.pages.results import facet, search, why
@@ -21,6 +21,10 @@ ROUTES: list[BaseRoute] = [
     Route("/why", in_turn(why)),
     Route("/document", in_turn(document)),
     Route("/document/file", original),
+    Route("/document/original", facsimile.facsimile),
+    Route("/document/page", facsimile.page_image),
+    Route("/document/image", facsimile.image_file),
+    Route("/document/open", facsimile.open_file, methods=_POST),
     Route("/document/labels", change_labels, methods=_POST),
     Route("/map", overview.map_page),
     Route("/map/data", overview.map_data),

@@ -15,6 +15,8 @@ from lpisearch.model.document_filter import format_name, format_of
 from lpisearch.web.api.contents import original as download
 from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.pages import templates
+from lpisearch.web.pages.facsimile import address as look_address
+from lpisearch.web.pages.facsimile import can_open, kind_of
 from lpisearch.web.pages.results import HITS, LAST_PAGE, Choices
 from lpisearch.web.pages.templates import Piece, back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
@@ -91,10 +93,17 @@ def document(request: Request) -> Response:
         trouble=trouble,
         facts=facts(shown, shared.library.traits(shown.id or name)),
         predicted=shared.library.predicted(shown.id or name),
-        has_file=is_available(shared, shown),
-        page=_page(shown, marks),
+        **_file(request, shown, _page(shown, marks, at), query),
         around=_around(shared.library, params),
     )
+
+
+def _file(request: Request, shown: Document, page: str, query: str) -> dict[str, Any]:
+    """Return what the page offers of the file of a document."""
+    has_file, name = is_available(state_of(request), shown), request.query_params.get("id", "")
+    looks = look_address(name, query, int(page or 0)) if has_file and kind_of(shown) else ""
+    opens = has_file and can_open(request)
+    return {"has_file": has_file, "page": page, "looks": looks, "can_open": opens}
 
 
 class Around(NamedTuple):
@@ -260,14 +269,14 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _page(document: Document, marks: Sequence[Mark]) -> str:
-    """Return the number of the page of the first match, if the file has pages."""
+def _page(document: Document, marks: Sequence[Mark], at: int | None) -> str:
+    """Return the number of the page of a position or the first match, if the file has pages."""
     pages = [one for one in document.sections if one.kind == "page"]
-    first = next((mark.start for mark in marks if not mark.near), None)
+    first = next((mark.start for mark in marks if not mark.near), None) if at is None else at
     if first is None or not pages:
         return ""
-    at = bisect_right([one.start for one in pages], first)
-    return str(at) if at else ""
+    number = bisect_right([one.start for one in pages], first)
+    return pages[number - 1].name if number else ""
 
 
 async def change_labels(request: Request) -> Response:

@@ -396,7 +396,8 @@ _MOST = 12
 class StateCache:
     """Results by key and state of the library; concurrent requests wait for one computation."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
         self._lock = Lock()
         self._made: OrderedDict[Hashable, tuple[str, Any]] = OrderedDict()
         self._making: dict[Hashable, Lock] = {}
@@ -412,7 +413,7 @@ class StateCache:
                 with self._lock:
                     self._made[key] = state, result
                     self._made.move_to_end(key)
-                    while len(self._made) > _MOST:
+                    while len(self._made) > self._most:
                         self._making.pop(self._made.popitem(last=False)[0], None)
             return cast("T", result)
 
@@ -428,14 +429,14 @@ class StateCache:
         return made if made_of == state else None
 
 
-_CACHES: WeakKeyDictionary[WebState, StateCache] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[WebState, dict[str, StateCache]] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
-def cache_of(shared: WebState) -> StateCache:
-    """Return the cache of a served library."""
+def cache_of(shared: WebState, purpose: str = "", most: int = _MOST) -> StateCache:
+    """Return a cache of a served library."""
     with _LOCK:
-        return _CACHES.setdefault(shared, StateCache())
+        return _CACHES.setdefault(shared, {}).setdefault(purpose, StateCache(most))
 
 
 _READ_ONLY = "This library is read-only."

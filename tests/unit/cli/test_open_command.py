@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from lpisearch.cli import open as cli_open
-from lpisearch.cli.hits import HitLocation, recall, remember, state_folder
-from lpisearch.cli.open import open_location
+from lpisearch import viewers
+from lpisearch.cli.hits import state_folder
+from lpisearch.cli.open import recall, remember
 from lpisearch.cli.output import can_link, link_to
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Hit, Passage
+from lpisearch.viewers import HitLocation, open_location
 from tests.programs import Cli
 
 
@@ -36,8 +37,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         commands.append(list(command))
         return SimpleNamespace(poll=lambda: 0, wait=lambda _seconds: 0)  # it has ended
 
-    monkeypatch.setattr("lpisearch.cli.open.subprocess.Popen", start)
-    monkeypatch.setattr(cli_open, "_viewer", lambda: ())
+    monkeypatch.setattr("lpisearch.viewers.subprocess.Popen", start)
+    monkeypatch.setattr(viewers, "_viewer", lambda: ())
     monkeypatch.setattr(sys, "platform", "linux")
     return commands
 
@@ -149,7 +150,7 @@ def test_a_page(tmp_path: Path, started: list[list[str]], monkeypatch: pytest.Mo
     place = HitLocation("x", str(file), "12")
     open_location(place, "okular --page {page} {file}")
     open_location(place, "browser {url}#{page}")
-    monkeypatch.setattr(cli_open, "_viewer", lambda: cli_open._VIEWERS["evince"])
+    monkeypatch.setattr(viewers, "_viewer", lambda: viewers._VIEWERS["evince"])
     open_location(place)
     open_location(HitLocation("x", str(file)))
     assert started == [
