@@ -1,8 +1,8 @@
 """Open a document, or a result of the last search, in its default program, or show it here.
 
 Manual pages, messages of a mailbox, compressed files and what is inside other files are shown by
-this program: few viewers show them as they were read. The last search is stored in the state folder, so that its
-results can be opened by their numbers.
+this program: few viewers show them as they were read. The last search is stored in the state
+folder, so that its results can be opened by their numbers.
 """
 
 from __future__ import annotations
