@@ -3,8 +3,12 @@
 `python benchmarks/serve.py` takes the first 20,000 documents of ../shared/data/reuters21578 (or
 `--library FILE`, a library that is there), serves them with `lpisearch serve`, and asks. A bare
 Starlette route that answers as many bytes at once is asked by the same clients in the same run: it
-says what the machine, Uvicorn and the clients themselves take. `--write` puts the table into
-docs/serving.md.
+says what the machine, Uvicorn and the clients themselves take. `--write` puts the tables into
+docs/serving.md; `--only scale` makes the second one alone.
+
+The second table has the same library served by one process, by two (`--workers 2`), and by three
+servers of a copy of it in PostgreSQL, of which the clients ask one after the other, as behind a
+proxy; and the memory that a further worker has for itself. All are asked in turn, in rounds.
 
 A question is some words of a document, with facets. Clients ask one after the other without a
 pause, or think in between, ten seconds on average. Questions are new, each asked for the first
@@ -17,6 +21,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
+import json
 import os
 import random
 import re
@@ -24,9 +29,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -34,12 +39,16 @@ from urllib.parse import quote
 import lpisearch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _ROOT = Path(__file__).parents[1]
 _DATA = _ROOT.parent / "shared" / "data" / "reuters21578" / "docs.jsonl.gz"
 _PAGE = _ROOT / "docs" / "serving.md"
-_MARKS = "<!-- load: printed by benchmarks/serve.py -->", "<!-- end of load -->"
+_MARKS = {
+    "load": ("<!-- load: printed by benchmarks/serve.py -->", "<!-- end of load -->"),
+    "scale": ("<!-- scale: printed by benchmarks/serve.py -->", "<!-- end of scale -->"),
+}
+_ROUNDS = 3
 DOCUMENTS, CLIENTS, QUESTIONS, REQUESTS = 20_000, 50, 200, 10_000
 _BARE_BYTES = 12_000
 _THINKS = 10.0  # seconds between two questions, on average
@@ -115,7 +124,7 @@ async def _client(
 
 def asked(
     name: str,
-    port: int,
+    ports: Sequence[int],
     question: Callable[[], str],
     *,
     clients: int,
@@ -126,7 +135,10 @@ def asked(
 
     async def all_of_them() -> None:
         until = time.perf_counter() + seconds
-        every = (_client(port, question, load, until, thinks=thinks) for _ in range(clients))
+        several = cycle(ports)
+        every = [
+            _client(next(several), question, load, until, thinks=thinks) for _ in range(clients)
+        ]
         await asyncio.gather(*every)
 
     load, begun = Load(name), time.perf_counter()
@@ -286,14 +298,14 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
         name: str, question: Callable[[], str], clients: int = CLIENTS, *, thinks: bool = False
     ) -> None:
         lasts = seconds if clients > 1 else seconds / 2
-        seen = asked(name, port, question, clients=clients, seconds=lasts, thinks=thinks)
+        seen = asked(name, [port], question, clients=clients, seconds=lasts, thinks=thinks)
         loads.append(seen)
 
     with serving(*command) as (port, process):
-        asked("(to warm up)", port, questions.new, clients=2, seconds=3)
+        asked("(to warm up)", [port], questions.new, clients=2, seconds=3)
         ask("one client, new", questions.new, 1)
         ask("50 that think, new", questions.new, thinks=True)
-        asked("(each asked once)", port, questions.known(), clients=4, seconds=seconds)
+        asked("(each asked once)", [port], questions.known(), clients=4, seconds=seconds)
         ask("50 without a pause, repeated", questions.repeated)
         ask("50 without a pause, new", questions.new)
         with writing(library, folder):
@@ -307,11 +319,105 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     return table(loads, grown, written[0])
 
 
+def private(process: int) -> float:
+    """Return the memory that a process shares with no other, in megabytes."""
+    rows = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+    kilobytes = re.findall(r"Private_(?:Clean|Dirty):\s+(\d+) kB", rows)
+    return sum(map(int, kilobytes)) / 1000
+
+
+def workers_of(process: int) -> list[int]:
+    """Return the worker processes of a server."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(pid) for each in lists for pid in each.read_text(encoding="ascii").split()]
+
+
+def scaled(library: Path, folder: Path, seconds: float) -> str:
+    """Ask one process, two, and three servers of one database; return the table."""
+    sys.path.insert(0, str(_ROOT))
+    from tests.servers import programs_of, running
+
+    questions, loads = Questions(library), dict[str, list[Load]]()
+    with ExitStack() as stack:
+        server = stack.enter_context(running(programs_of(), durable=True))
+        address = server.address().url
+        records = folder / "copy.jsonl"
+        with lpisearch.open(library) as opened, records.open("w", encoding="utf-8") as file:
+            for one in opened:
+                record = {"id": one.id, "title": one.title, "text": one.text}
+                file.write(f"{json.dumps(record)}\n")
+        with lpisearch.open(address) as copy:
+            copy.ingest(records)
+            copy.index()
+        kinds = {
+            "one process": (str(library), 1, ()),
+            "two workers": (str(library), 1, ("--workers", "2")),
+            "one server, PostgreSQL": (address, 1, ()),
+            "three servers, PostgreSQL": (address, 3, ()),
+        }
+        served = {
+            name: [
+                stack.enter_context(
+                    serving("-m", "lpisearch", "--db", place, "serve", "--port", "0", *more)
+                )
+                for _ in range(number)
+            ]
+            for name, (place, number, more) in kinds.items()
+        }
+        for name, some in served.items():
+            asked(f"({name}, to warm up)", [port for port, _ in some], questions.new, clients=8,
+                  seconds=8)  # fmt: skip
+        for _ in range(_ROUNDS):
+            for name, some in served.items():
+                ports = [port for port, _ in some]
+                load = asked(name, ports, questions.new, clients=CLIENTS, seconds=seconds)
+                loads.setdefault(name, []).append(load)
+        memory_each = [private(pid) for pid in workers_of(served["two workers"][0][1])]
+        alone = private(served["one process"][0][1])
+    rows = {name: _joined(name, some) for name, some in loads.items()}
+    rates = {name: len(load.seconds) / load.lasted for name, load in rows.items()}
+    workers = rates["two workers"] / rates["one process"]
+    servers = rates["three servers, PostgreSQL"] / rates["one server, PostgreSQL"]
+    head = "50 clients without a pause, new questions"
+    lines = [
+        _circumstances(),
+        "",
+        f"| {head} | answers | a second | p50 | p95 | p99 | errors |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+        *map(_row, rows.values()),
+        "",
+    ]
+    found = (
+        f"Two workers gave {workers:.2f} × the answers of one process, three servers "
+        f"{servers:.2f} × those of one, over {_ROUNDS} rounds in turn. A worker has "
+        f"{max(memory_each):,.0f} MB that no other process shares, a server of one process "
+        f"{alone:,.0f} MB."
+    )
+    return "\n".join([*lines, found])
+
+
+def _joined(name: str, loads: list[Load]) -> Load:
+    whole = Load(name, errors=sum(load.errors for load in loads))
+    whole.seconds = [each for load in loads for each in load.seconds]
+    whole.lasted = sum(load.lasted for load in loads)
+    return whole
+
+
+def write(part: str, found: str) -> None:
+    """Put a table into the page."""
+    first, last = _MARKS[part]
+    text = _PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(first)
+    _, after = rest.split(last)
+    _PAGE.write_text(f"{before}{first}\n{found}\n{last}{after}", encoding="utf-8")
+
+
 def main() -> None:
     """Measure, print, and write if that is wanted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, help="one that is there, and has an index")
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--only", choices=sorted(_MARKS), help="one of the tables")
     parser.add_argument("--write", action="store_true", help="into docs/serving.md")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -321,14 +427,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         library = chosen.library or _library(folder)
-        found = measured(library, folder, chosen.seconds)
-    print(found)
-    if chosen.write:
-        first, last = _MARKS
-        text = _PAGE.read_text(encoding="utf-8")
-        before, rest = text.split(first)
-        _, after = rest.split(last)
-        _PAGE.write_text(f"{before}{first}\n{found}\n{last}{after}", encoding="utf-8")
+        for part, measure in (("load", measured), ("scale", scaled)):
+            if chosen.only in {None, part}:
+                found = measure(library, folder, chosen.seconds)
+                print(found)
+                if chosen.write:
+                    write(part, found)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     )
     from lpisearch.search.session import Session
     from lpisearch.search.snapshot import Snapshot
+    from lpisearch.storage.servers import JobRow as JobRow  # noqa: PLC0414 (re-exported)
+    from lpisearch.storage.servers import SavedJob as SavedJob  # noqa: PLC0414 (re-exported)
+    from lpisearch.storage.servers import ServerRecords as ServerRecords  # noqa: PLC0414 (as above)
     from lpisearch.text.encoders import Encoding
 
 
@@ -774,6 +777,24 @@ def open_library(
     'notes.db'
     """
     return Library(default_path() if path is None else parse_location(path), encoder)
+
+
+def import_search(library: Location) -> None:
+    """Import what a search needs; processes that are forked from this one share it."""
+    from lpisearch.index import consistency, subspace  # noqa: F401
+    from lpisearch.search import facets, feedback, presentation, session  # noqa: F401
+
+    if isinstance(library, Address):
+        from lpisearch.storage.postgres import store  # noqa: F401
+    else:
+        from lpisearch.storage.sqlite import store as file_store  # noqa: F401
+
+
+def server_records(library: Location, file: Path) -> ServerRecords:
+    """Return what the servers of a library share; `file` has it where the library cannot."""
+    from lpisearch.storage.servers import ServerRecords
+
+    return ServerRecords(library, file)
 
 
 DEFAULT_PATH = "lpisearch.db"

@@ -744,6 +744,14 @@ class ServeSettings:
     )
     # Port 0 is any free one.
     port: int = option(DEFAULT_PORT, "Port to listen on.", metavar="N", minimum=0, maximum=65535)
+    workers: int = option(
+        1,
+        "Number of processes that answer requests at the same address.",
+        metavar="N",
+        minimum=1,
+        maximum=64,
+        after="names",
+    )
     read_only: bool = option(False, "Refuse all changes.")
     roots: tuple[Path, ...] = option(
         (),

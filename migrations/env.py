@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # FTS5 with its shadow tables in SQLite; in PostgreSQL what stands in its place.
 _OF_ONE = (
     *("documents_fts", "document_terms", "source_hosts", "state_mark", "index_files"),
-    "lpisearch_vectors",
+    "lpisearch_",
 )
 
 

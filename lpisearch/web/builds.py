@@ -91,6 +91,12 @@ def _builds() -> dict[str, Build]:
     }
 
 
+def result_type(kind: str) -> Any:
+    """Return the type of what a kind of job gives; None for another kind of job."""
+    build = _builds().get(kind)
+    return None if build is None else build.result
+
+
 class BuildFailed(Exception):
     """The process reported a problem, or ended without a result."""
 

@@ -3,14 +3,14 @@
 - Hosts: a request must name `localhost`, a plain address or a configured name. Otherwise a foreign
   page whose name resolves to this machine (DNS rebinding) could run scripts against the server.
 - Token: programs send `Authorization: Bearer TOKEN`. A browser sends it once, to `/login`, and then
-  has a cookie (HttpOnly, SameSite=Strict) of a session of this process, which ends after a week or
+  has a cookie (HttpOnly, SameSite=Strict) of a session of all servers, which ends after a week or
   at `/logout`. Tokens are compared in constant time, and never written down.
 - CSRF: every method but GET, HEAD and OPTIONS writes. A write from another site (`Sec-Fetch-Site`,
   `Origin`) is refused. A write from a browser, which has one of these headers or a cookie, needs
   the token of its visitor: in the header `X-CSRF-Token` (of scripts), or in
   `csrf_token`, the FIRST field of a form, also in `multipart/form-data`. The visitor is a random
   number in the cookie `lpisearch_visitor`, which the first page sets; the token is that number,
-  signed with the secret of the process. A program without cookies and such headers needs none.
+  signed with the secret of the servers. A program without cookies and such headers needs none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import ipaddress
 import re
 import secrets
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote
 
@@ -30,9 +31,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
+from lpisearch.errors import LpiSearchError
 from lpisearch.options import ServeLimits, is_loopback
 from lpisearch.web.problems import API, PROGRAMS, Refusal, refusal
-from lpisearch.web.state import WebState, state_of
+from lpisearch.web.state import RateTable, WebState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -258,7 +260,6 @@ class HostMiddleware(Middleware):
 
 UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/upload"
 """Paths at which, and below which, bodies may be as large as uploads."""
-_ADDRESSES = 10_000
 _LATER = {"Retry-After": "1"}
 _PLACE_SECONDS = 2.0
 
@@ -275,11 +276,12 @@ class RateLimitMiddleware(Middleware):
         limits: ServeLimits,
         clock: Callable[[], float] = time.monotonic,
         *,
+        rates: RateTable | None = None,
         spares_owner: bool = True,
     ) -> None:
         super().__init__(app)
         self._limits, self._clock, self._spares_owner = limits, clock, spares_owner
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._rates = rates or RateTable()
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._may(_address(scope)):
@@ -289,16 +291,10 @@ class RateLimitMiddleware(Middleware):
         await refusal(scope["path"], 429, detail, _LATER)(scope, receive, send)
 
     def _may(self, address: str) -> bool:
-        """Take a token from the bucket of an address, which fills with time."""
-        rate, now = self._limits.requests_per_second, self._clock()
+        rate = self._limits.requests_per_second
         if not rate or (self._spares_owner and is_loopback(address)):
             return True
-        left, then = self._left.pop(address, (float(self._limits.burst), now))
-        left = min(left + (now - then) * rate, float(self._limits.burst))
-        self._left[address] = (left - 1 if left >= 1 else left), now
-        if len(self._left) > _ADDRESSES:
-            self._left.popitem(last=False)
-        return left >= 1
+        return self._rates.take(address, rate, float(self._limits.burst), self._clock())
 
 
 def _address(scope: Scope) -> str:
@@ -453,7 +449,12 @@ class TokenMiddleware(Middleware):
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if not self._state.settings.token or self._may(scope):
+        try:
+            may = not self._state.settings.token or await self._may(scope)
+        except LpiSearchError as error:  # the database that has the sessions is away
+            await refusal(path, 503, error.what, _LATER)(scope, receive, send)
+            return
+        if may:
             await self.app(scope, receive, send)
             return
         if self._may_read(scope):
@@ -471,14 +472,17 @@ class TokenMiddleware(Middleware):
             response = RedirectResponse(f"{LOGIN}?next={quote(address, safe='')}", 303)
         await response(scope, receive, send)
 
-    def _may(self, scope: Scope) -> bool:
+    async def _may(self, scope: Scope) -> bool:
         if is_open(scope["path"]):
             return True
         request = HTTPConnection(scope)
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is not None:
             return is_token(bearer[1], self._state.settings.token)
-        return is_session(self._state, request.cookies.get(SESSION, ""))
+        cookie = request.cookies.get(SESSION, "")
+        if not _COOKIE.fullmatch(cookie):
+            return False
+        return await self._state.recorded(partial(is_session, self._state, cookie))
 
     def _may_read(self, scope: Scope) -> bool:
         bearer = _BEARER.fullmatch(HTTPConnection(scope).headers.get("authorization", ""))
@@ -503,28 +507,30 @@ def is_token(text: str, token: str) -> bool:
 
 SESSION_SECONDS = 7 * 24 * 3600
 _MOST_SESSIONS = 1000
+_SESSIONS = "session:"
+_COOKIE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
 def begin_session(state: WebState) -> str:
     """Begin a session of a browser; return its cookie, of which only a digest is kept."""
-    cookie, now = secrets.token_urlsafe(32), time.monotonic()
-    sessions = state.sessions
-    for key in [key for key, end in sessions.items() if end <= now]:
-        del sessions[key]
-    while len(sessions) >= _MOST_SESSIONS:
-        del sessions[next(iter(sessions))]  # the oldest
-    sessions[_hmac(state, f"session:{cookie}")] = now + SESSION_SECONDS
+    cookie = secrets.token_urlsafe(32)
+    state.records.set_value(_session(state, cookie), "", SESSION_SECONDS)
+    state.records.keep_values(_SESSIONS, _MOST_SESSIONS)
     return cookie
 
 
 def end_session(state: WebState, cookie: str) -> None:
     """End a session, so that its cookie opens nothing any more."""
-    state.sessions.pop(_hmac(state, f"session:{cookie}"), None)
+    state.records.remove_value(_session(state, cookie))
 
 
 def is_session(state: WebState, cookie: str) -> bool:
     """Tell whether a cookie is that of a session; what is looked up is a keyed digest of it."""
-    return state.sessions.get(_hmac(state, f"session:{cookie}"), 0.0) > time.monotonic()
+    return state.records.value(_session(state, cookie)) is not None
+
+
+def _session(state: WebState, cookie: str) -> str:
+    return _SESSIONS + _hmac(state, f"session:{cookie}")
 
 
 _NUMBER = re.compile(r"[0-9a-f]{32}")

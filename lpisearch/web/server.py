@@ -9,6 +9,7 @@ import ipaddress
 import logging
 import signal
 import socket
+import tempfile
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -23,10 +24,12 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from lpisearch.errors import BadOption, LpiSearchError
+from lpisearch.library import import_search
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
 from lpisearch.web.connections import Connections, without_repeats
+from lpisearch.web.jobs import INTERRUPTED, adopt, now, state_file
 from lpisearch.web.pages.templates import apology
 from lpisearch.web.problems import (
     HANDLERS,
@@ -47,7 +50,8 @@ from lpisearch.web.security import (
     TokenMiddleware,
     VisitorMiddleware,
 )
-from lpisearch.web.state import WebState
+from lpisearch.web.state import ServerMemory, WebState
+from lpisearch.web.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -57,9 +61,11 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from lpisearch.library import Library
+    from lpisearch.location import Location
     from lpisearch.web.jobs import Job
 
 
+_LOG = logging.getLogger("lpisearch.web")
 _BACKLOG = 128  # at most; asyncio accepts as many at once, and logs each that it cannot
 _UNREAD_BYTES = 1 << 18  # of a response, which the system keeps for a slow client
 _GRACE_SECONDS, _IDLE_SECONDS = 5, 75
@@ -120,16 +126,51 @@ def serve(
         raise TokenMissing(settings.host)
     if settings.read_token and min(len(settings.token), len(settings.read_token)) < _SHORTEST_TOKEN:
         raise TokenMissing(settings.host)  # a key to read only protects nothing by itself
-    with contextlib.closing(_socket(settings)) as listening:
-        app = create_app(library, settings)
-        jobs = app.state.lpisearch.jobs
-        on_start(address_of(settings, listening), jobs.all())
-        warming = warm_up(library)
-        server = _Server(config_of(app), jobs.announce_end)
-        with without_repeats():
-            server.run(sockets=[listening])
-        warming.join(_PATIENCE_SECONDS)  # Python may abort where a thread outlives it
-        return [job for job in jobs.all() if job.is_under_way]
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(contextlib.closing(_socket(settings)))
+        memory = ServerMemory(folder=_records_folder(library.path, stack))
+        state = WebState(library, settings, memory=memory)
+        adopt(state.records, state_file(library.path, "jobs").with_suffix(".json"))
+        on_start(address_of(settings, listening), state.jobs.interrupted())
+        if settings.workers == 1:
+            return serve_socket(library, settings, memory, listening)
+        state.records.close()
+        library.close()  # no connection is shared with a worker
+        import_search(library.path)
+        began = now()
+
+        def serve_worker(_number: int) -> None:
+            with library:
+                serve_socket(library, settings, memory, listening)
+
+        Workers(settings.workers, serve_worker).run()
+        ended = (job for job in state.jobs.all() if job.state == INTERRUPTED)
+        return [job for job in ended if max(job.begun, job.asked_at) >= began]
+
+
+def serve_socket(
+    library: Library, settings: ServeSettings, memory: ServerMemory, listening: socket.socket
+) -> list[Job]:
+    """Serve from this process until SIGTERM or Ctrl-C; return its unfinished jobs."""
+    app = create_app(library, settings, memory)
+    jobs = app.state.lpisearch.jobs
+    for job in jobs.interrupted():
+        _LOG.warning("The job “%s” from %s was interrupted", job.kind, job.asked_at)
+    warming = warm_up(library)
+    server = _Server(config_of(app), jobs.announce_end)
+    with without_repeats():
+        server.run(sockets=[listening])
+    warming.join(_PATIENCE_SECONDS)  # Python may abort where a thread outlives it
+    return [job for job in jobs.own() if job.is_under_way]
+
+
+def _records_folder(library: Location, stack: contextlib.ExitStack) -> Path | None:
+    """Return None if the user's state folder can be written, else a folder until the end."""
+    try:
+        state_file(library, "servers").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lpisearch-server-")))
+    return None
 
 
 def address_of(settings: ServeSettings, listening: socket.socket) -> str:
@@ -192,10 +233,11 @@ _STATIC = Path(__file__).parent / "static"
 _PATIENCE_SECONDS = 10.0
 
 
-def create_app(library: Library, settings: ServeSettings | None = None) -> Starlette:
+def create_app(
+    library: Library, settings: ServeSettings | None = None, memory: ServerMemory | None = None
+) -> Starlette:
     """Return the ASGI application that serves an open library."""
-    chosen = settings or ServeSettings()
-    state = WebState(library, chosen)
+    state = WebState(library, settings or ServeSettings(), memory=memory or ServerMemory())
     app = Starlette(
         routes=[
             *pages.ROUTES,
@@ -245,7 +287,7 @@ def _middleware(state: WebState) -> list[Middleware]:
         Middleware(HeaderMiddleware, state=state),
         Middleware(ErrorMiddleware),
         Middleware(HostMiddleware, names=names),
-        Middleware(RateLimitMiddleware, limits=limits, spares_owner=not proxies),
+        Middleware(RateLimitMiddleware, limits, rates=state.memory.rates, spares_owner=not proxies),
         Middleware(CorsMiddleware, origins=state.settings.cors),
         Middleware(TokenMiddleware, state=state),
         Middleware(LoadMiddleware, limits=limits, is_guarded=bool(state.settings.token)),

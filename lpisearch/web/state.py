@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import mmap
 import os
 import secrets
+import struct
+import sys
+import tempfile
+import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
@@ -17,17 +24,17 @@ from anyio.to_thread import run_sync
 from lpisearch.agents.calls import LibraryTools
 from lpisearch.agents.protocol import HttpFace
 from lpisearch.files import limited_reading
+from lpisearch.library import server_records
 from lpisearch.web.connections import Connections, most_connections
-from lpisearch.web.jobs import Jobs
+from lpisearch.web.jobs import Jobs, state_file
 from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
     from starlette.requests import HTTPConnection, Request
 
-    from lpisearch.library import Library
+    from lpisearch.library import Library, ServerRecords
     from lpisearch.options import ServeSettings
 
 
@@ -103,6 +110,77 @@ _MOST_FILES = 16  # that are being received, read, or wait
 _MOST_THREADS = 1000
 
 
+_MOST_RECORDING = 8
+_ALLOWED_SECONDS = 30 * 24 * 3600.0
+_SALT = b"lpisearch sessions"
+_SCRYPT = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}
+_ADDRESSES, _WAYS = 1 << 14, 8
+_BUCKET = struct.Struct("8sdd")
+
+
+class RateTable:
+    """Token buckets of addresses, in memory that the processes of a server share.
+
+    An address has a place in one row of the table; the row gives the place that was used longest
+    ago to an address that has none.
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(16)
+        self._table = mmap.mmap(-1, _ADDRESSES * _BUCKET.size)
+        with tempfile.TemporaryFile() as file:
+            self._lock = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._lock)
+
+    def take(self, address: str, rate: float, burst: float, now: float) -> bool:
+        """Take a token from the bucket of an address, which fills with time, if there is one."""
+        digest = hashlib.blake2b(address.encode(), key=self._key, digest_size=16).digest()
+        key, row = digest[:8], int.from_bytes(digest[8:], "big") % (_ADDRESSES // _WAYS)
+        places = [(row * _WAYS + way) * _BUCKET.size for way in range(_WAYS)]
+        with self._locked():
+            found = [(_BUCKET.unpack_from(self._table, place), place) for place in places]
+            (_, left, then), place = next(
+                (one for one in found if one[0][0] == key),
+                ((key, burst, now), min(found, key=lambda one: one[0][2])[1]),
+            )
+            left = min(left + max(0.0, now - then) * rate, burst)
+            _BUCKET.pack_into(self._table, place, key, left - 1 if left >= 1 else left, now)
+        return bool(left >= 1)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Exclude the other processes; the lock of one that dies ends with it."""
+        if sys.platform == "win32":  # where a server has one process
+            yield
+            return
+        import fcntl
+
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
+
+
+@dataclass(frozen=True, eq=False)
+class ServerMemory:
+    """What the processes of one server share in memory; made before they begin.
+
+    Attributes
+    ----------
+    secret
+        Signs cookies where there is no token.
+    rates
+        How often each address may still send a request.
+    folder
+        Where records are, if not in the user's state folder.
+    """
+
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    rates: RateTable = field(default_factory=RateTable)
+    folder: Path | None = None
+
+
 class Gone(Exception):
     """The client has closed its connection before its turn came."""
 
@@ -114,12 +192,7 @@ class WebState:
     library: Library  # open, and used by several threads
     settings: ServeSettings
     answers: ResponseCache = field(default_factory=ResponseCache)
-    # Folders that a person at this machine has allowed since the start.
-    allowed: list[Path] = field(default_factory=list)
-    # Of this process only; it signs cookies and tokens of forms.
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    # Digests of the cookies of browsers that have logged in, and when each session ends.
-    sessions: dict[str, float] = field(default_factory=dict, repr=False)
+    memory: ServerMemory = field(default_factory=ServerMemory, repr=False)
 
     @cached_property
     def connections(self) -> Connections:
@@ -135,17 +208,51 @@ class WebState:
     @property
     def roots(self) -> tuple[Path, ...]:
         """The folders whose files may be added."""
-        return (*self.settings.roots, *self.allowed)
+        return (*self.settings.roots, *self._allowed)
 
     @property
     def can_allow_home(self) -> bool:
         """Whether the page may ask for the home folder: on the machine of its reader."""
         return not self.roots and self.settings.is_local and not self.read_only
 
+    def allow(self, folder: Path) -> None:
+        """Allow a folder until the server ends, for a person at this machine."""
+        self.records.set_value(self._allowing, str(folder), _ALLOWED_SECONDS)
+
+    @property
+    def _allowed(self) -> tuple[Path, ...]:
+        if self.settings.roots or not self.settings.is_local:
+            return ()
+        folder = self.records.value(self._allowing)
+        return () if folder is None else (Path(folder),)
+
+    @property
+    def _allowing(self) -> str:
+        return f"allowed:{hashlib.sha256(self.memory.secret).hexdigest()[:32]}"
+
+    @cached_property
+    def secret(self) -> bytes:
+        """What signs cookies and tokens of forms: the same for all servers with one token."""
+        token = self.settings.token.encode("utf-8", "replace")
+        # Slow, since a token of a form is shown to those who have not logged in: nobody can try
+        # many secrets against it.
+        return hashlib.scrypt(token, salt=_SALT, **_SCRYPT) if token else self.memory.secret
+
+    @cached_property
+    def records(self) -> ServerRecords:
+        """What all servers of the library share."""
+        path = self.library.path
+        own = self.memory.folder or state_file(path, "servers").parent
+        return server_records(path, own / f"{state_file(path, 'servers').name}.db")
+
+    async def recorded(self, work: Callable[[], T]) -> T:
+        """Read or write records in a thread, without waiting for other work."""
+        return await run_sync(work, limiter=self._recording)
+
     @cached_property
     def jobs(self) -> Jobs:
         """The jobs."""
-        return Jobs(self.library.path, self.settings.limits.jobs_kept)
+        return Jobs(self.records, self.settings.limits.jobs_kept)
 
     @cached_property
     def assistants(self) -> HttpFace:
@@ -196,6 +303,10 @@ class WebState:
     def _marks(self) -> CoalescedCall:
         limiter = anyio.CapacityLimiter(1)
         return CoalescedCall(lambda: run_sync(self.library.state, limiter=limiter))
+
+    @cached_property
+    def _recording(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(_MOST_RECORDING)
 
     @cached_property
     def _unlimited(self) -> anyio.CapacityLimiter:

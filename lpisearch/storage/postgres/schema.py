@@ -29,6 +29,7 @@ from lpisearch.storage.postgres.database import (
     translate_errors,
     watch,
 )
+from lpisearch.storage.servers import TABLES
 from lpisearch.storage.tables import (
     HEAD,
     METADATA,
@@ -54,7 +55,8 @@ _FACTS = text(
 # Without the tables of extensions, some of which are in “public”.
 _OTHERS = text(
     "SELECT relname FROM pg_class c WHERE relnamespace = current_schema()::regnamespace "
-    "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT EXISTS "
+    "AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relname <> ALL(CAST(:own AS VARCHAR[])) "
+    "AND NOT EXISTS "
     "(SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
 )
 _COLUMNS = text(
@@ -78,6 +80,7 @@ _TRIGGERS = text(
 _OWN = ("document_terms", "source_hosts", "index_files")  # tables of PostgreSQL only
 EXPORTED = "lpisearch_vectors"
 """Prefix of the names of tables for other programs."""
+_BESIDE = "lpisearch_"  # of these, and of what servers share
 
 
 def open_library(place: Address, *, writable: bool = False) -> Database:
@@ -125,14 +128,14 @@ def differences(place: Address) -> list[str]:
 
 def schema_digest(connection: Connection) -> str:
     """Return a digest of columns, keys, indexes and triggers, all of which survive a dump."""
-    exported = {"exported": f"{EXPORTED}%"}
+    exported = {"exported": f"{_BESIDE}%"}
     rows = [
         *connection.execute(_COLUMNS, exported),
         *connection.execute(_KEYS),
         *connection.execute(_INDEXES, exported),
         *connection.execute(_TRIGGERS, {"trigger": TRIGGER}),
     ]
-    lines = sorted(" ".join(map(str, row)) for row in rows if EXPORTED not in str(row[0]))
+    lines = sorted(" ".join(map(str, row)) for row in rows if _BESIDE not in str(row[0]))
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
@@ -173,7 +176,7 @@ def _own_revision(place: Address, connection: Connection) -> str | None:
         return current
     if tables >= OWN_TABLES:
         raise LibraryDamaged(place, "its schema version is damaged")
-    if connection.execute(_OTHERS).first() is not None:
+    if connection.execute(_OTHERS, {"own": TABLES}).first() is not None:
         error = NotALibrary(place, "it contains another program's tables")
         error.next_step = (
             "use a separate database (createdb), or a separate schema: CREATE SCHEMA lpisearch, "

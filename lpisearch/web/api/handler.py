@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from lpisearch import __version__
+from lpisearch.errors import LpiSearchError
 from lpisearch.model.codec import BadForm, from_json, json_text, to_json
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, Reply, read_params
 from lpisearch.web.problems import Refusal, render_messages, wants_python
@@ -31,7 +32,8 @@ from lpisearch.web.state import state_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
-    from lpisearch.web.jobs import Job, Jobs
+    from lpisearch.web.jobs import Job
+    from lpisearch.web.state import WebState
 
 
 _JSON = ("application/json", "")
@@ -171,22 +173,26 @@ async def _spooled(request: Request) -> AsyncIterator[Path]:
 
 
 _LOOK_SECONDS = 0.1
+_READ_LOOKS = 3  # at the record of a job of another process
 _ALIVE_LOOKS = 150
 
 
 async def job_events(request: Request) -> StreamingResponse:
     """Stream the progress of a job."""
-    jobs = state_of(request).jobs
-    job = jobs.get(str(request.path_params["id"]))
+    state = state_of(request)
+    job = await state.recorded(partial(state.jobs.get, str(request.path_params["id"])))
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(jobs, job), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_events(state, job), headers=headers, media_type="text/event-stream")
 
 
-async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
+async def _events(state: WebState, job: Job) -> AsyncIterator[str]:
     seen, quiet = -1, 0
     while True:
+        if quiet % _READ_LOOKS == 0:
+            with suppress(LpiSearchError):  # the database is away for now
+                job = await state.recorded(partial(state.jobs.get, job.id))
         version, is_under_way = job.version, job.is_under_way
-        if not is_under_way or jobs.is_closing:
+        if not is_under_way or state.jobs.is_closing:
             yield _event("end", job)
             return
         if version != seen:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from lpisearch.files import whole_file
 from lpisearch.messages import printable
 from lpisearch.model.codec import json_text, to_json
-from lpisearch.web.jobs import jobs_file
+from lpisearch.web.jobs import state_file
 from lpisearch.web.pages.results import HITS, Choices
 from lpisearch.web.pages.templates import back_to, refuse_read_only
 from lpisearch.web.problems import Refusal
@@ -28,7 +26,6 @@ from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -41,21 +38,16 @@ if TYPE_CHECKING:
 _IDS_BYTES = 1 << 20
 MOST_EXPORTED, _AT_ONCE, _IN_FEED = 10_000, 200, 50
 _MOST_SAVED, _LONGEST_NAME, _LONGEST_SEARCH = 100, 100, 8000
-_PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
+_SAVED = "searches"
 _ATOM = "http://www.w3.org/2005/Atom"
 _SPECIAL = re.compile(r"([\\{}%$&#_^~])")
 
 
-def saved_file(shared: WebState) -> Path:
-    """Return the file of the saved searches of a library, in the user's state folder."""
-    jobs = jobs_file(shared.library.path)
-    return jobs.parent.with_name("searches") / jobs.name
-
-
 def saved_searches(shared: WebState) -> dict[str, str]:
     """Return the addresses of the saved searches by name."""
+    earlier = state_file(shared.library.path, "searches").with_suffix(".json")
     try:
-        saved = json.loads(saved_file(shared).read_bytes())
+        saved = json.loads(shared.records.value(_SAVED) or earlier.read_bytes())
         return {str(name): str(where) for name, where in saved.items()}
     except (OSError, ValueError, AttributeError):
         return {}
@@ -79,11 +71,7 @@ async def save(request: Request) -> Response:
 
 
 def _keep(shared: WebState, saved: dict[str, str]) -> None:
-    file = saved_file(shared)
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
-        with whole_file(file, _PRIVATE) as stream:
-            stream.write(json_text(saved).encode())
+    shared.records.set_value(_SAVED, json_text(saved))
 
 
 def _choices(address: str) -> Choices:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from lpisearch.web.api.tasks import EvaluateRequest, IndexRequest, IngestRequest
 from lpisearch.web.api.tasks import evaluate as begin_evaluate
 from lpisearch.web.api.tasks import index as begin_index
 from lpisearch.web.api.tasks import ingest as begin_ingest
-from lpisearch.web.jobs import DONE, Job
+from lpisearch.web.jobs import DONE, WRITERS, Job
 from lpisearch.web.pages.templates import back_to, begin, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import (
@@ -111,7 +112,7 @@ async def allow_home(request: Request) -> Response:
     async with request.form() as form:
         if not shared.can_allow_home or form.get("allow") != "home":
             raise Refusal(403, "The home folder can only be allowed on the server’s own machine.")
-    shared.allowed.append(Path.home())
+    await run_in_threadpool(shared.allow, Path.home())
     return back_to(f"{_HERE}#folder")
 
 
@@ -133,9 +134,13 @@ def jobs_part(request: Request) -> Response:
 
 def shown_jobs(shared: WebState) -> list[ShownJob]:
     """Return the newest jobs, newest first."""
+    newest = [
+        shared.jobs.get(job.id) if job.state == DONE and job.kind in WRITERS else job
+        for job in shared.jobs.all()[:_SHOWN_JOBS]
+    ]
     return [
         ShownJob(job, _VERBS.get(job.kind, job.kind), *_progress(job), _skipped(job))
-        for job in shared.jobs.all()[:_SHOWN_JOBS]
+        for job in newest
     ]
 
 
@@ -240,7 +245,8 @@ async def stop(request: Request) -> Response:
     """Stop a job."""
     refuse_read_only(request)
     async with request.form() as form:
-        state_of(request).jobs.stop(str(form.get("job", "")))
+        job = str(form.get("job", ""))
+    await run_in_threadpool(state_of(request).jobs.stop, job)
     return back_to(f"{_HERE}#jobs")
 
 
@@ -264,6 +270,7 @@ def evaluation_page(request: Request) -> Response:
     shared = state_of(request)
     jobs = [one for one in shown_jobs(shared) if one.job.kind == "evaluate"]
     done = next((one.job for one in jobs if one.job.state == DONE), None)
+    done = None if done is None else shared.jobs.get(done.id)  # with its result
     report: Report | None = None if done is None else done.result
     return render(
         request,
@@ -343,7 +350,7 @@ async def login(request: Request) -> Response:
         return render(request, "login.html", wrong=True, status=401)
     response = RedirectResponse(address, 303)
     response.set_cookie(
-        *(SESSION, begin_session(state), SESSION_SECONDS),
+        *(SESSION, await state.recorded(partial(begin_session, state)), SESSION_SECONDS),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -353,7 +360,8 @@ async def login(request: Request) -> Response:
 
 async def logout(request: Request) -> Response:
     """End the session of a browser."""
-    end_session(state_of(request), request.cookies.get(SESSION, ""))
+    state, cookie = state_of(request), request.cookies.get(SESSION, "")
+    await state.recorded(partial(end_session, state, cookie))
     response = RedirectResponse("/login", 303)
     response.delete_cookie(SESSION, httponly=True, samesite="strict")
     return response

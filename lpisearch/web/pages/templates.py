@@ -348,7 +348,7 @@ def _job(shared: WebState, kind: str, key: Hashable, compute: Callable[[], objec
     def work(_job: Job) -> None:
         compute()
 
-    same = (one for one in shared.jobs.all() if one.kind == kind and one.asked["key"] == name)
+    same = (one for one in shared.jobs.own() if one.kind == kind and one.asked["key"] == name)
     job = next((one for one in same if one.is_under_way), None)
     return job or shared.jobs.start(kind, {"key": name}, work, writes=False)
 

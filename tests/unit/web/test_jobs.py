@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +11,50 @@ import pytest
 from starlette.testclient import TestClient
 
 from lpisearch.errors import NothingToIndex
+from lpisearch.library import server_records
+from lpisearch.storage.servers import ServerRecords
 from lpisearch.web.jobs import (
     DONE,
     FAILED,
     INTERRUPTED,
     MOST_WAITING,
+    RUNNING,
     STOPPED,
     WAITING,
     Job,
     Jobs,
-    jobs_file,
+    adopt,
 )
 from lpisearch.web.problems import Refusal
 
 
 @pytest.fixture
-def jobs(library: Path) -> Iterator[Jobs]:
+def records(library: Path) -> Callable[[], ServerRecords]:
+    """Return a maker of what the servers of one library share, each as another process has it."""
+    return lambda: server_records(library, library.with_name("servers") / "records.db")
+
+
+@pytest.fixture
+def jobs(records: Callable[[], ServerRecords]) -> Iterator[Jobs]:
     """Return the jobs of a server."""
-    made = Jobs(library, most_ended=3)
+    made = Jobs(records(), most_ended=3)
     yield made
     made.close(1)
+
+
+@pytest.fixture
+def others(records: Callable[[], ServerRecords]) -> Iterator[Jobs]:
+    """Return the jobs as another process has them."""
+    made = Jobs(records(), most_ended=3)
+    yield made
+    made.close(1)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def _until_ended(job: Job, jobs: Jobs) -> Job:
@@ -132,7 +157,9 @@ def test_a_job_that_ends_after_it_was_stopped_says_so(jobs: Jobs) -> None:
     assert (_until_ended(job, jobs).state, job.result) == (STOPPED, 3)
 
 
-def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
+def test_what_did_not_finish_is_named_at_the_next_start(
+    records: Callable[[], ServerRecords],
+) -> None:
     begun = threading.Event()
 
     def endless(job: Job) -> None:
@@ -140,27 +167,28 @@ def test_what_did_not_finish_is_named_at_the_next_start(library: Path) -> None:
         while True:
             job.report(documents=1)
 
-    first = Jobs(library)
+    first = Jobs(records())
     job = first.start("ingest", {"paths": ["a"]}, endless, writes=True)
     waits = first.start("index", {}, lambda _job: 1, writes=True)
     assert begun.wait(20)
     assert first.close(0.05) == [job, waits]
     with pytest.raises(Refusal):
         first.start("index", {}, lambda _job: 1, writes=True)
-    second = Jobs(library)
-    named = [(each.id, each.kind, each.asked, each.state) for each in second.all()]
+    second = Jobs(records())
+    named = [(each.id, each.kind, each.asked, each.state) for each in second.interrupted()]
     assert named == [
         (waits.id, "index", {}, INTERRUPTED),
         (job.id, "ingest", {"paths": ["a"]}, INTERRUPTED),
     ]
     _until_ended(second.start("index", {}, lambda _job: 1, writes=True), second)
     second.close(1)
-    assert not jobs_file(library).exists()
-    assert Jobs(library).all() == []
+    third = Jobs(records())
+    assert third.interrupted() == []
+    assert [each.state for each in third.all()] == [DONE, INTERRUPTED, INTERRUPTED]
 
 
-def test_a_job_that_is_nearly_done_is_finished(library: Path) -> None:
-    made, begun = Jobs(library), threading.Event()
+def test_a_job_that_is_nearly_done_is_finished(records: Callable[[], ServerRecords]) -> None:
+    made, begun = Jobs(records()), threading.Event()
 
     def short(_job: Job) -> int:
         begun.set()
@@ -193,14 +221,108 @@ def test_jobs_are_not_kept_for_ever(jobs: Jobs) -> None:
     go.set()
 
 
-def test_what_is_kept_may_be_spoilt(library: Path) -> None:
-    """A file of jobs that says nothing is no reason not to start."""
-    file = jobs_file(library)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for content in (b"", b"{", b"[1]", b'[{"id": "x"}]'):
+def test_records_may_be_damaged(library: Path, records: Callable[[], ServerRecords]) -> None:
+    """A file of records that is none is no reason not to start."""
+    file = library.with_name("servers") / "records.db"
+    file.parent.mkdir()
+    for content in (b"", b"{", b"[1]" * 10_000):
         file.write_bytes(content)
-        assert Jobs(library).all() == []
-    file.unlink()
+        made = Jobs(records())
+        assert made.all() == []
+        _until_ended(made.start("index", {}, lambda _job: 1, writes=True), made)
+        made.close(1)
+
+
+def test_jobs_of_an_earlier_version_are_taken_over(
+    tmp_path: Path, records: Callable[[], ServerRecords]
+) -> None:
+    file = tmp_path / "jobs.json"
+    one = {"id": "a1", "kind": "ingest", "asked": {"paths": ["x"]}, "asked_at": "2026", "begun": ""}
+    for content in (b"", b"{", b"[1]", b'[{"id": "x"}]', json.dumps([one]).encode()):
+        file.write_bytes(content)
+        adopt(records(), file)
+    (named,) = Jobs(records()).interrupted()
+    assert (named.id, named.state, named.asked) == ("a1", INTERRUPTED, {"paths": ["x"]})
+    assert not file.exists()
+
+
+def test_another_process_sees_a_job(jobs: Jobs, others: Jobs) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def counts(job: Job) -> dict[str, int]:
+        job.report(documents=5)
+        begun.set()
+        assert go.wait(20)
+        return {"added": 5}
+
+    job = jobs.start("ingest", {"paths": ["a"]}, counts, writes=True)
+    assert begun.wait(20)
+    _until(lambda: others.get(job.id).progress == {"documents": 5})
+    assert [each.id for each in others.all()] == [job.id]
+    writing = others.writing()
+    assert writing is not None
+    assert (writing.id, writing.asked) == (job.id, {"paths": ["a"]})
+    go.set()
+    _until(lambda: others.get(job.id).state == DONE)
+    assert others.get(job.id).result == {"added": 5}
+    with pytest.raises(Refusal, match="No such job"):
+        others.get("another")
+
+
+def test_one_process_writes_at_a_time(jobs: Jobs, others: Jobs) -> None:
+    """Jobs that write run in the order in which they were queued, whichever process does them."""
+    order, go = list[str](), threading.Event()
+
+    def waits(name: str) -> Callable[[Job], None]:
+        def work(_job: Job) -> None:
+            order.append(name)
+            assert go.wait(20)
+
+        return work
+
+    queued = [
+        (one, one.start("ingest", {}, waits(name), writes=True))
+        for name, one in (("a", jobs), ("b", others), ("c", jobs), ("d", others))
+    ]
+    _until(lambda: order == ["a"])
+    assert [job.state for _, job in queued[1:]] == [WAITING] * 3
+    go.set()
+    for one, job in queued:
+        _until_ended(job, one)
+    assert order == ["a", "b", "c", "d"]
+
+
+def test_another_process_stops_a_job(jobs: Jobs, others: Jobs) -> None:
+    begun = threading.Event()
+
+    def endless(job: Job) -> None:
+        begun.set()
+        while True:
+            job.report(stage="on and on")
+
+    first = jobs.start("ingest", {}, endless, writes=True)
+    second = jobs.start("index", {}, lambda _job: 1, writes=True)
+    assert begun.wait(20)
+    others.stop(second.id)
+    others.stop(first.id)
+    assert _until_ended(first, jobs).state == STOPPED
+    assert _until_ended(second, jobs).state == STOPPED
+    _until(lambda: {each.state for each in others.all()} == {STOPPED})
+
+
+def test_a_job_whose_process_is_silent_is_interrupted(
+    records: Callable[[], ServerRecords], jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was killed keeps no other from writing."""
+    gone = records()
+    assert gone.add_job("a1", Job("a1", "index").facts(), is_writer=True, most_waiting=9)
+    assert gone.begin_job("a1")
+    job = jobs.start("index", {}, lambda _job: 1, writes=True)
+    assert jobs.get("a1").state == RUNNING
+    monkeypatch.setattr("lpisearch.storage.servers._SILENT_SECONDS", -1.0)
+    assert jobs.get("a1").state == INTERRUPTED
+    monkeypatch.setattr("lpisearch.storage.servers._SILENT_SECONDS", 1.0)
+    assert _until_ended(job, jobs).state == DONE
 
 
 def _events(client: TestClient, job: str) -> list[tuple[str, dict[str, Any]]]:
