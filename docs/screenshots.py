@@ -44,6 +44,7 @@ ADDRESSES = {
     "evaluation": "/evaluation",
     "library": "/library",
     "advanced": "/advanced",
+    "settings": "/settings",
     "help": "/help",
 }
 TEXT = "my chain slips on the smallest sprocket"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpisearch.cli.commands import names_library
 from lpisearch.cli.options import accepts
 from lpisearch.cli.output import note, say
 from lpisearch.errors import AssistantsUnavailable, BadOption, LpiSearchError
@@ -34,10 +35,16 @@ if TYPE_CHECKING:
     from lpisearch.web.jobs import Job
 
 
-@accepts("host", "open_", "read_only", "demo", "roots")
+@accepts("libraries", "host", "open_", "read_only", "demo", "roots")
 def serve(
     context: typer.Context,
     settings: ServeSettings,
+    libraries: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="LIBRARY", help="Libraries, each at a port of its own (default: that of --db)."
+        ),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
     window: Annotated[
         bool,
@@ -53,6 +60,9 @@ def serve(
     with ExitStack() as stack:
         roots = tuple(path.expanduser() for path in settings.roots)
         library: Library = context.obj.library
+        others = [stack.enter_context(_library_at(place)) for place in libraries or ()]
+        if others and not names_library(context):
+            library = others.pop(0)
         if demo:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             library = stack.enter_context(_sample(folder))
@@ -60,7 +70,8 @@ def serve(
         port = 0 if window and settings.port == ServeSettings().port else settings.port
         settings = replace(settings, roots=roots, port=port)
 
-        def on_start(address: str, interrupted: list[Job]) -> None:
+        def on_start(addresses: list[str], interrupted: list[Job]) -> None:
+            address = addresses[0]
             for job in interrupted:
                 note(
                     f"The job “{job.kind}” from {job.asked_at} was interrupted when the server "
@@ -68,6 +79,8 @@ def serve(
                 )
             guarded = " Requests need the token." if settings.token else ""
             note(f"Serving {library.path.name} at {address}  (press Ctrl-C to stop).{guarded}")
+            for other, there in zip(others, addresses[1:], strict=True):
+                note(f"Serving {other.path.name} at {there}")
             browser = next(filter(None, map(shutil.which, _BROWSERS)), None) if window else None
             if browser:
                 profile = stack.enter_context(
@@ -77,7 +90,7 @@ def serve(
             elif open_ or window:
                 typer.launch(address)
 
-        for job in run(library, settings, on_start):
+        for job in run(library, settings, on_start, others):
             note(f"The job “{job.kind}” did not finish; it will be listed at the next start")
 
 
@@ -135,6 +148,10 @@ def _opened(place: str) -> Library | RemoteLibrary:
         from lpisearch.remote import connect
 
         return connect(place, os.environ.get("LPISEARCH_TOKEN", ""))
+    return _library_at(place)
+
+
+def _library_at(place: str) -> Library:
     from lpisearch.config import own_encoder
     from lpisearch.library import open_library
 

@@ -33,11 +33,12 @@ from lpisearch.errors import (
     NothingThere,
 )
 from lpisearch.files import refuse_others, whole_file
-from lpisearch.location import Address, Location, own_paths, real_path
+from lpisearch.location import Address, Location, real_path
 from lpisearch.options import IngestOptions
+from lpisearch.watching import Changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from lpisearch.model.documents import IngestReport
 
@@ -97,8 +98,6 @@ watch_app = typer.Typer(add_completion=False)
 watch_app.command("watch", cls=WatchCommand)(watch)
 
 
-_POLL_SECONDS = 2.0
-_TICK_SECONDS = 5.0
 _ANYWAY_SECONDS = 600.0
 """Between looks at all files if no event comes: network drives do not tell of every change."""
 
@@ -113,7 +112,7 @@ def keep_fresh(
 
     While a path is gone nothing is ingested, so that nothing is pruned because of it.
     """
-    changes = Changes(paths, options, context.obj.library.path)
+    changes = Changes(paths, options, context.obj.library.path, note)
     note(f"Watching {', '.join(paths)} ({changes.means}). Ctrl-C stops.")
     # The first look is soon: something may have changed before the events began.
     reported, missing, looked = "", 0, time.monotonic() - _ANYWAY_SECONDS
@@ -141,78 +140,6 @@ def _present(path: str) -> str:
     if not here and not glob(path, recursive=True):  # noqa: PTH207 (as it was typed)
         raise NothingThere(path)
     return path
-
-
-class Changes:
-    """Waits for changes of files below folders, but for the library's own and hidden ones."""
-
-    def __init__(self, paths: Sequence[str], options: IngestOptions, library: Location) -> None:
-        self._folders = [Path(path).expanduser().absolute() for path in paths]
-        self._hidden = options.find.hidden
-        own = () if isinstance(library, Address) else map(str, own_paths(real_path(library)))
-        self._own = tuple(own)
-        self._events: Iterator[set[Any]] | None = None
-        self._inodes: list[int] = []
-        # A file alone is replaced when it is saved, and a link leads elsewhere: neither is seen.
-        folders = all(folder.is_dir() for folder in self._folders) and not options.find.follow_links
-        self._watch = _watchfiles() if folders else None
-
-    @property
-    def means(self) -> str:
-        """How changes are noticed."""
-        if self._watch is None:
-            return f"every {_POLL_SECONDS:g} s"
-        return "by events"
-
-    def wait(self) -> bool:
-        """Wait for a change, or some seconds; tell whether there may be one."""
-        if self._watch is not None:
-            try:
-                inodes = [folder.stat().st_ino for folder in self._folders]
-                replaced = inodes != self._inodes  # events of the former folder alone would come
-                if self._events is None or replaced:
-                    self._inodes, self._events = inodes, iter(self._begin())
-                return bool(next(self._events)) or replaced
-            except FileNotFoundError:
-                return True
-            except (OSError, StopIteration) as error:
-                note(f"No events ({error}); looking every {_POLL_SECONDS:g} s.")
-                self._watch = None
-        time.sleep(_POLL_SECONDS)
-        return True
-
-    def pause(self) -> None:
-        """Wait a little, then watch again: a folder may have been replaced."""
-        self._events = None
-        time.sleep(_POLL_SECONDS)
-
-    def matters(self, path: str) -> bool:
-        """Tell whether a change of a path may concern a document."""
-        real = os.path.realpath(path)
-        own = (real == one or real.startswith((f"{one}-", f"{one}{os.sep}")) for one in self._own)
-        if any(own):
-            return False
-        around = [folder for folder in self._folders if Path(path).is_relative_to(folder)]
-        parts = Path(path).relative_to(around[0]).parts if around else ()
-        return self._hidden or not any(part.startswith(".") for part in parts)
-
-    def _begin(self) -> Iterable[set[Any]]:
-        return self._watch(  # type: ignore[no-any-return, misc]
-            *self._folders,
-            watch_filter=lambda _change, path: self.matters(path),
-            debounce=1000,
-            rust_timeout=int(_TICK_SECONDS * 1000),
-            yield_on_timeout=True,
-        )
-
-
-def _watchfiles() -> Any:
-    try:
-        from watchfiles import watch
-    except ImportError:
-        note("pip install 'lpisearch[watch]' to be told of changes by the system.")
-        return None
-    return watch
 
 
 _SIGNATURE = b"# Written by lpisearch watch."

@@ -1,7 +1,8 @@
 """Ingest files into a library; the library's tokeniser.
 
 The user fixes the language of a new library, or each document has its own. Then the main language,
-of documents too short to tell theirs, is detected in up to 200 documents of the first batch.
+of documents too short to tell theirs, is detected in up to 200 documents of the first batch; a
+library that began smaller follows most of its documents until it has 200.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
 from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.detection import FALLBACK, Evidence, language_of, languages_note
+from lpisearch.text.detection import FALLBACK, Evidence, language_of, languages, languages_note
 from lpisearch.text.kinds import kind_of
 from lpisearch.text.languages import AUTO, TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, document_tokens
@@ -88,6 +89,7 @@ def run_ingest(
             _Reader(recorder, InProgressFiles(store), on_progress).read(files, options)
             recorder.finish(discovery.gone(recorder.known))
             tokenise.set_language(store, [file.path for file in files])
+            tokenise.look_again(store)
             report = recorder.report
             report.notes.extend(tokenise.notes())
             report.notes.extend(_skip_notes(recorder.by_option))
@@ -305,6 +307,26 @@ class Tokenising:
             if others:
                 make_tokens(transaction, self._tokeniser, sorted(others), self._stated)
                 store_settings(transaction, self._tokeniser.settings, is_redone=True)
+
+    def look_again(self, store: Store) -> None:
+        """Let a small library, of which the first files were few, follow most of its documents.
+
+        Those in its main language, some of them too short to tell theirs, are tokenised again.
+        """
+        if self._tokeniser is None or self._is_new or self._stated or not self._counts:
+            return
+        settings = self._tokeniser.settings
+        with store.writing() as transaction:
+            counts = transaction.documents.languages()
+            before = sum(counts.values()) - sum(self._counts.values())
+            most = next((name for name in counts if name in languages()), settings.main)
+            is_small = settings.is_mixed and before <= _FIRST_SAMPLE
+            if not is_small or counts.get(most, 0) <= counts.get(settings.main, 0):
+                return
+            keys = transaction.documents.in_language(settings.main).tolist()
+            self._tokeniser = Tokeniser(TokeniserSettings.mixed(most))
+            make_tokens(transaction, self._tokeniser, keys, detect=True)
+            store_settings(transaction, self._tokeniser.settings, is_redone=True)
 
     def notes(self) -> list[str]:
         """Return a note about the detected languages of a new library."""

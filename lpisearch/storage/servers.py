@@ -223,6 +223,11 @@ class ServerRecords:
                 old = delete(_JOBS).where(~_UNFINISHED, _JOBS.c.number <= oldest)
                 connection.execute(old)
 
+    def forget_job(self, name: str) -> None:
+        """Remove a job that has ended."""
+        with self._writing() as (connection, _):
+            connection.execute(delete(_JOBS).where(~_UNFINISHED, _JOBS.c.id == name))
+
     def jobs(self) -> list[JobRow]:
         """Return the jobs without their results, newest first."""
         with self._reading() as (connection, now):

@@ -128,6 +128,13 @@ class Jobs:
                     with suppress(StopIteration):
                         waiting.remove(next(one for one in waiting if one[0] is job))
 
+    def forget(self, name: str) -> None:
+        """Remove an ended job of this process from the list."""
+        with self._changed:
+            self._jobs.pop(name, None)
+        with suppress(LpiSearchError):
+            self._records.forget_job(name)
+
     def writing(self) -> Job | None:
         """Return the running job that writes, if any."""
         running = (job for job in self.all() if job.state == RUNNING)
@@ -268,7 +275,7 @@ class Jobs:
         return {"result": result, "state": STOPPED if is_stopped else DONE}
 
 
-WRITERS = ("ingest", "index", "predict")
+WRITERS = ("ingest", "index", "predict", "retokenise")
 
 
 STATES = ("waiting", "running", "done", "failed", "stopped", "interrupted")

@@ -33,6 +33,7 @@ from starlette.responses import RedirectResponse, Response
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.options import ServeLimits, is_loopback
+from lpisearch.web.jobs import state_file
 from lpisearch.web.problems import API, PROGRAMS, Refusal, refusal
 from lpisearch.web.state import RateTable, WebState, state_of
 
@@ -398,7 +399,12 @@ class BodyLimitMiddleware(Middleware):
             await refusal(path, error.status, error.detail)(scope, receive, send)
 
 
-SESSION = "lpisearch_session"
+def session_cookie(state: WebState) -> str:
+    """Return the name of the cookie: of several libraries on one host each has its own."""
+    name = state_file(state.library.path, "servers").name
+    return f"lpisearch_session_{name[:8]}" if state.shelf else "lpisearch_session"
+
+
 LOGIN = "/login"
 _BEARER = re.compile(r"bearer +(\S+)\s*", re.ASCII | re.IGNORECASE)
 
@@ -479,7 +485,7 @@ class TokenMiddleware(Middleware):
         bearer = _BEARER.fullmatch(request.headers.get("authorization", ""))
         if bearer is not None:
             return is_token(bearer[1], self._state.settings.token)
-        cookie = request.cookies.get(SESSION, "")
+        cookie = request.cookies.get(session_cookie(self._state), "")
         if not _COOKIE.fullmatch(cookie):
             return False
         return await self._state.recorded(partial(is_session, self._state, cookie))

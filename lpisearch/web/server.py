@@ -11,6 +11,7 @@ import signal
 import socket
 import tempfile
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -51,14 +52,15 @@ from lpisearch.web.security import (
     VisitorMiddleware,
 )
 from lpisearch.web.state import ServerMemory, WebState
+from lpisearch.web.watches import watches_of
 from lpisearch.web.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from types import FrameType
 
     from starlette.requests import Request
-    from starlette.types import Scope
+    from starlette.types import Receive, Scope, Send
 
     from lpisearch.library import Library
     from lpisearch.location import Location
@@ -110,11 +112,13 @@ class _Server(uvicorn.Server):
 def serve(
     library: Library,
     settings: ServeSettings,
-    on_start: Callable[[str, list[Job]], None] = lambda _address, _interrupted: None,
+    on_start: Callable[[list[str], list[Job]], None] = lambda _addresses, _interrupted: None,
+    others: Sequence[Library] = (),
 ) -> list[Job]:
-    """Serve an open library until SIGTERM or Ctrl-C; return unfinished jobs.
+    """Serve open libraries until SIGTERM or Ctrl-C; return unfinished jobs.
 
-    `on_start` is called with the address, once the server listens, and with the jobs that an
+    Each further library has the next port, so that its pages, API and bookmarks are apart.
+    `on_start` is called with the addresses, once the server listens, and with the jobs that an
     earlier server did not finish. Raises `CannotListen` or `TokenMissing`.
     """
     for one in settings.behind_proxy:
@@ -127,41 +131,83 @@ def serve(
     if settings.read_token and min(len(settings.token), len(settings.read_token)) < _SHORTEST_TOKEN:
         raise TokenMissing(settings.host)  # a key to read only protects nothing by itself
     with contextlib.ExitStack() as stack:
-        listening = stack.enter_context(contextlib.closing(_socket(settings)))
+        ports = [settings.port and settings.port + at for at in range(1 + len(others))]
+        opened = (_socket(replace(settings, port=port)) for port in ports)
+        sockets = [stack.enter_context(contextlib.closing(one)) for one in opened]
         memory = ServerMemory(folder=_records_folder(library.path, stack))
-        state = WebState(library, settings, memory=memory)
-        adopt(state.records, state_file(library.path, "jobs").with_suffix(".json"))
-        on_start(address_of(settings, listening), state.jobs.interrupted())
+        states = [WebState(one, settings, memory=memory) for one in (library, *others)]
+        for state in states:
+            adopt(state.records, state_file(state.library.path, "jobs").with_suffix(".json"))
+        interrupted = [job for state in states for job in state.jobs.interrupted()]
+        on_start([address_of(settings, one) for one in sockets], interrupted)
         if settings.workers == 1:
-            return serve_socket(library, settings, memory, listening)
-        state.records.close()
-        library.close()  # no connection is shared with a worker
-        import_search(library.path)
+            return serve_sockets(states, sockets)
+        for state in states:
+            state.records.close()
+            state.library.close()  # no connection is shared with a worker
+            import_search(state.library.path)
         began = now()
 
-        def serve_worker(_number: int) -> None:
-            with library:
-                serve_socket(library, settings, memory, listening)
+        def serve_worker(number: int) -> None:
+            with contextlib.ExitStack() as own:
+                for state in states:
+                    own.enter_context(state.library)
+                copies = [WebState(one.library, settings, memory=memory) for one in states]
+                serve_sockets(copies, sockets, watches=number == 0)
 
         Workers(settings.workers, serve_worker).run()
-        ended = (job for job in state.jobs.all() if job.state == INTERRUPTED)
+        ended = (job for one in states for job in one.jobs.all() if job.state == INTERRUPTED)
         return [job for job in ended if max(job.begun, job.asked_at) >= began]
 
 
-def serve_socket(
-    library: Library, settings: ServeSettings, memory: ServerMemory, listening: socket.socket
+def serve_sockets(
+    states: Sequence[WebState], sockets: Sequence[socket.socket], *, watches: bool = True
 ) -> list[Job]:
-    """Serve from this process until SIGTERM or Ctrl-C; return its unfinished jobs."""
-    app = create_app(library, settings, memory)
-    jobs = app.state.lpisearch.jobs
-    for job in jobs.interrupted():
+    """Serve from this process until SIGTERM or Ctrl-C; return its unfinished jobs.
+
+    Of several processes one watches folders.
+    """
+    libraries = Libraries(states, [one.getsockname()[1] for one in sockets], watches=watches)
+    queues = [state.jobs for state in states]
+    for job in (job for queue in queues for job in queue.interrupted()):
         _LOG.warning("The job “%s” from %s was interrupted", job.kind, job.asked_at)
-    warming = warm_up(library)
-    server = _Server(config_of(app), jobs.announce_end)
+    warming = [warm_up(state.library) for state in states]
+
+    def announce_end() -> None:
+        for queue in queues:
+            queue.announce_end()
+
+    server = _Server(config_of(libraries.first, libraries), announce_end)
     with without_repeats():
-        server.run(sockets=[listening])
-    warming.join(_PATIENCE_SECONDS)  # Python may abort where a thread outlives it
-    return [job for job in jobs.own() if job.is_under_way]
+        server.run(sockets=list(sockets))
+    for thread in warming:
+        thread.join(_PATIENCE_SECONDS)  # Python may abort where a thread outlives it
+    return [job for queue in queues for job in queue.own() if job.is_under_way]
+
+
+class Libraries:
+    """The application of several libraries: a request is for that of the port where it arrived."""
+
+    def __init__(
+        self, states: Sequence[WebState], ports: Sequence[int], *, watches: bool = True
+    ) -> None:
+        apps = [app_of(state) for state in states]
+        if len(states) > 1:
+            names = (state.library.path.name for state in states)
+            shelf = list(zip(names, ports, strict=True))
+            for state in states:
+                state.shelf.extend(shelf)
+        for app in apps:
+            app.state.watches = watches
+        self.first = apps[0]
+        self.first.state.others = apps[1:]
+        self._of_port = dict(zip(ports, apps, strict=True))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        server = scope.get("server")
+        app = self._of_port.get(server[1], self.first) if server else self.first
+        await app(scope, receive, send)
 
 
 def _records_folder(library: Location, stack: contextlib.ExitStack) -> Path | None:
@@ -183,14 +229,14 @@ def address_of(settings: ServeSettings, listening: socket.socket) -> str:
     return f"http://{shown}:{port}/"
 
 
-def config_of(app: Any) -> uvicorn.Config:
+def config_of(app: Any, served: Any = None) -> uvicorn.Config:
     """Return the configuration of Uvicorn: quiet, and without a server name."""
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.WARNING)
     log.addFilter(_is_relevant)
     connections: Connections = app.state.lpisearch.connections
     return uvicorn.Config(
-        app,
+        served or app,
         access_log=False,  # addresses contain queries, which are private
         log_config=None,
         http=connections.protocol,
@@ -237,7 +283,11 @@ def create_app(
     library: Library, settings: ServeSettings | None = None, memory: ServerMemory | None = None
 ) -> Starlette:
     """Return the ASGI application that serves an open library."""
-    state = WebState(library, settings or ServeSettings(), memory=memory or ServerMemory())
+    return app_of(WebState(library, settings or ServeSettings(), memory=memory or ServerMemory()))
+
+
+def app_of(state: WebState) -> Starlette:
+    """Return the ASGI application of a state."""
     app = Starlette(
         routes=[
             *pages.ROUTES,
@@ -302,7 +352,13 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     """Load the jobs at the start, and finish them at the end."""
     state: WebState = app.state.lpisearch
     jobs = state.jobs
-    yield
+    async with contextlib.AsyncExitStack() as stack:
+        for other in getattr(app.state, "others", ()):
+            await stack.enter_async_context(other.router.lifespan_context(other))
+        if getattr(app.state, "watches", True) and not state.read_only:
+            watches_of(state).follow()
+        yield
+    await state.in_thread(watches_of(state).close)
     await state.assistants.close()
     await state.in_thread(lambda: jobs.close(_PATIENCE_SECONDS))
 

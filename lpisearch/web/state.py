@@ -193,6 +193,8 @@ class WebState:
     settings: ServeSettings
     answers: ResponseCache = field(default_factory=ResponseCache)
     memory: ServerMemory = field(default_factory=ServerMemory, repr=False)
+    # The libraries of this server, this one too: their names and ports.
+    shelf: list[tuple[str, int]] = field(default_factory=list)
 
     @cached_property
     def connections(self) -> Connections:

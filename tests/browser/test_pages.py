@@ -28,6 +28,7 @@ PAGES = (
     "/library/health",
     "/help",
     "/advanced",
+    "/settings",
     "/facet?facet=label",
     "/nowhere",
     "/?label=baking&sort=date",
@@ -146,3 +147,23 @@ def test_a_web_page_is_shown_without_what_runs(open_page: Opens) -> None:
     expect(page.locator(".web h2")).to_have_text("Along the terminator")
     assert page.locator(".web mark").count() >= 2
     assert page.locator(".web script, .web style, .web img, .web iframe").count() == 0
+
+
+def test_settings_are_kept_in_the_browser(open_page: Opens) -> None:
+    page = open_page("/settings", viewport={"width": 1400, "height": 900})
+    expect(page.get_by_role("radio", name="System")).to_be_checked()
+    page.get_by_role("radio", name="Words").check()
+    page.get_by_role("radio", name="Dark").check()
+    page.get_by_label("Show a document beside").uncheck()
+    page.get_by_label("Keyboard shortcuts").uncheck()
+    expect(page.locator("#kept")).to_have_text("Saved.")
+    page.goto(page.url.replace("/settings", "/"))
+    expect(page.get_by_role("radio", name="Words")).to_be_checked()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.locator("#q").fill("bread")
+    expect(page).to_have_url(f"{page.url.split('?')[0]}?q=bread&by=lexical")
+    page.locator("h1").focus()
+    page.locator("#q").blur()
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_hidden()
+    expect(page.locator("#preview")).to_be_hidden()

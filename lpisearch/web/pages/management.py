@@ -13,7 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
-from lpisearch.errors import LibraryNotFound
+from lpisearch.config import read_preferences
+from lpisearch.errors import LibraryNotFound, LpiSearchError
 from lpisearch.model.report_text import (
     SPREAD,
     as_bars,
@@ -33,14 +34,15 @@ from lpisearch.web.jobs import DONE, WRITERS, Job
 from lpisearch.web.pages.templates import back_to, begin, refuse_read_only, render
 from lpisearch.web.problems import Refusal
 from lpisearch.web.security import (
-    SESSION,
     SESSION_SECONDS,
     begin_session,
     end_session,
     is_token,
+    session_cookie,
 )
 from lpisearch.web.state import WebState, state_of
 from lpisearch.web.uploads import LONGEST_NAME, save_upload, subfolders
+from lpisearch.web.watches import watches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,12 +53,14 @@ if TYPE_CHECKING:
 _SHOWN_JOBS, _MOST_SKIPPED = 12, 200
 _HERE = "/library"
 _INVALID = 422
+_MIXED = "auto"
 _METHODS = ("rlpi", "olpi", "lpi", "lsi")
 _VERBS = {
     "ingest": "Add documents",
     "index": "Build the index",
     "evaluate": "Evaluate",
     "predict": "Predict labels",
+    "retokenise": "Read texts again",
     "map": "Draw the map",
     "topics": "Find topics",
 }
@@ -87,6 +91,7 @@ def library_page(request: Request) -> Response:
         held=status,
         writer=writer,
         jobs=shown_jobs(shared),
+        watches=watches_of(shared).all(),
         **chooser(request),
     )
 
@@ -119,6 +124,50 @@ async def allow_home(request: Request) -> Response:
 def advanced_page(request: Request) -> Response:
     """Show what few need: methods, evaluation, classification, health."""
     return render(request, "advanced.html", methods=_METHODS)
+
+
+def settings_page(request: Request) -> Response:
+    """Show the settings of the browser, the library and the server."""
+    shared = state_of(request)
+    try:
+        status = shared.library.status()
+        languages = shared.library.facets().languages
+    except LibraryNotFound:
+        status, languages = {}, ()
+    try:
+        chosen = read_preferences(shared.library.path).values
+    except LpiSearchError:  # of a file that the user is writing
+        chosen = {}
+    rows = [(key, str(one.value), one.origin) for key, own in chosen.items() for one in own[-1:]]
+    return render(
+        request,
+        "settings.html",
+        language=status.get("language") or "",
+        mixed=bool(status.get("languages")),
+        languages=languages,
+        roots=list(map(str, shared.roots)),
+        path=str(shared.library.path),
+        preferences=rows if shared.settings.is_local else [],
+    )
+
+
+async def set_language(request: Request) -> Response:
+    """Read the texts of all documents again in another language, and build the index anew."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        language = str(form.get("language", _MIXED))
+    shared = state_of(request)
+    known = {one.value for one in (await run_in_threadpool(shared.library.facets)).languages}
+    if language not in {_MIXED, *known}:
+        raise Refusal(_INVALID, "Choose a language of the library.")
+
+    def work(_job: Job) -> int:
+        read = shared.library.retokenise(language)
+        begin(request, begin_index, IndexRequest(IndexOptions()))
+        return read
+
+    shared.jobs.start("retokenise", {"language": language}, work, writes=True)
+    return back_to(f"{_HERE}#jobs")
 
 
 def health(request: Request) -> Response:
@@ -186,8 +235,20 @@ async def ingest(request: Request) -> Response:
     refuse_read_only(request)
     async with request.form() as form:
         path, labels = str(form.get("path", "")).strip(), str(form.get("labels", ""))
+        watched = form.get("watch") == "yes"
     await run_in_threadpool(_begin_ingest, request, labels, (path,), uploads=False)
+    if watched:
+        await run_in_threadpool(watches_of(state_of(request)).add, path)
     return back_to(f"{_HERE}#jobs")
+
+
+async def unwatch(request: Request) -> Response:
+    """Watch a folder no longer."""
+    refuse_read_only(request)
+    async with request.form() as form:
+        folder = str(form.get("folder", ""))
+    await run_in_threadpool(watches_of(state_of(request)).remove, folder)
+    return back_to(f"{_HERE}#folder")
 
 
 async def upload(request: Request) -> Response:
@@ -350,7 +411,11 @@ async def login(request: Request) -> Response:
         return render(request, "login.html", wrong=True, status=401)
     response = RedirectResponse(address, 303)
     response.set_cookie(
-        *(SESSION, await state.recorded(partial(begin_session, state)), SESSION_SECONDS),
+        *(
+            session_cookie(state),
+            await state.recorded(partial(begin_session, state)),
+            SESSION_SECONDS,
+        ),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -360,8 +425,8 @@ async def login(request: Request) -> Response:
 
 async def logout(request: Request) -> Response:
     """End the session of a browser."""
-    state, cookie = state_of(request), request.cookies.get(SESSION, "")
+    state, cookie = state_of(request), request.cookies.get(session_cookie(state_of(request)), "")
     await state.recorded(partial(end_session, state, cookie))
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(SESSION, httponly=True, samesite="strict")
+    response.delete_cookie(session_cookie(state), httponly=True, samesite="strict")
     return response

@@ -17,12 +17,16 @@ from lpisearch.model.document_filter import Filter
 from lpisearch.options import SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import (
+    COLOUR_NAMES,
+    LABEL_COLOURS,
     PROJECTIONS,
     back_to,
     colours,
     computed,
     drawn,
     map_key,
+    preserve,
+    preserved,
     read_number,
     refuse_read_only,
     render,
@@ -74,20 +78,32 @@ def labels_page(request: Request) -> Response:
         has_predicted=any(predicted.values()),
         splits=status["splits"],
         documents=status["documents"],
+        colour_names=COLOUR_NAMES,
     )
 
 
-async def rename_label(request: Request) -> Response:
-    """Rename a label; one that another has joins it."""
+async def change_label(request: Request) -> Response:
+    """Rename a label, which joins the one that has its new name; or choose its colour."""
     refuse_read_only(request)
     async with request.form() as form:
         old, new = str(form.get("label", "")), str(form.get("to", "")).strip()
-    library = state_of(request).library
-    if not new or old == new:
-        raise Refusal(422, "Give another name.")
-    where = Filter(labels=(old,))
-    change = partial(library.label, where=where, add=(new,), remove=(old,))
-    await run_in_threadpool(change)
+        colour = str(form.get("colour", ""))
+    shared = state_of(request)
+    if not new:
+        raise Refusal(422, "Give a name.")
+    if colour and colour not in map(str, range(len(COLOUR_NAMES))):
+        raise Refusal(422, "There is no such colour.")
+    before = str(colours(shared).get(old))
+    if old != new:
+        where = Filter(labels=(old,))
+        change = partial(shared.library.label, where=where, add=(new,), remove=(old,))
+        await run_in_threadpool(change)
+    chosen = preserved(shared, LABEL_COLOURS)
+    own = {new: colour} if colour and colour != before else {}
+    if old in chosen and old != new:
+        own = {new: chosen.pop(old)} | chosen | own
+    if own:
+        await run_in_threadpool(preserve, shared, LABEL_COLOURS, chosen | own)
     return back_to("/labels")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from lpisearch import __version__
 from lpisearch.errors import DocumentNotFound, LibraryNotFound, LpiSearchError
 from lpisearch.messages import Call, Message, Option, counted, printable
 from lpisearch.model.answers import NO_TOPIC, DocumentMap, FacetValue, Mark, Topic, TopicReport
+from lpisearch.model.codec import json_text
 from lpisearch.model.document_filter import format_name
 from lpisearch.web.api.endpoint import ApiRequest, Reply
 from lpisearch.web.problems import Refusal
@@ -97,6 +99,7 @@ def render(request: Request, template: str, /, *, status: int = 200, **context: 
         "read_only": shared.read_only,
         "is_guarded": bool(shared.settings.token),
         "library_name": shared.library.path.name,
+        "shelf": _shelf(request),
         "colour_of": _colours_of(request),
     }
     response = _templates().TemplateResponse(request, template, known | context, status_code=status)
@@ -109,6 +112,16 @@ def render(request: Request, template: str, /, *, status: int = 200, **context: 
         response.headers["Content-Encoding"] = "gzip"
         response.headers["Content-Length"] = str(len(response.body))
     return response
+
+
+def _shelf(request: Request) -> list[tuple[str, str]]:
+    """Return the names and addresses of the other libraries of the server."""
+    shared, here = state_of(request), request.url
+    own = (request.scope.get("server") or ("", None))[1]
+    if shared.settings.behind_proxy:  # which has addresses of its own
+        return []
+    host = f"[{here.hostname}]" if ":" in (here.hostname or "") else here.hostname
+    return [(name, f"{here.scheme}://{host}:{port}/") for name, port in shared.shelf if port != own]
 
 
 PART = "X-Part"
@@ -289,6 +302,11 @@ def _word(part: Option | Call) -> str:
 
 
 COLOURS = 12
+COLOUR_NAMES = (
+    *("blue", "orange", "green", "pink", "ochre", "violet"),
+    *("red", "teal", "brown", "olive", "purple", "slate"),
+)
+_NUMBERS = frozenset(map(str, range(COLOURS)))
 PROJECTIONS = ("neighbours", "plane")
 
 
@@ -387,7 +405,26 @@ def colours(shared: WebState) -> dict[str, int]:
         names = [facet.value for facet in (*facets.labels, *facets.predicted)]
         return {name: at % COLOURS for at, name in enumerate(dict.fromkeys(names))}
 
-    return cache_of(shared).get("colours", library.state(), count)
+    chosen = preserved(shared, LABEL_COLOURS)
+    own = {name: int(number) for name, number in chosen.items() if number in _NUMBERS}
+    return cache_of(shared).get("colours", library.state(), count) | own
+
+
+LABEL_COLOURS = "colours"
+
+
+def preserved(shared: WebState, kind: str) -> dict[str, str]:
+    """Return what the servers of a library preserve of one kind, by name."""
+    try:
+        values = json.loads(shared.records.value(kind) or "{}")
+        return {str(name): str(value) for name, value in values.items()}
+    except (LpiSearchError, ValueError, AttributeError):
+        return {}
+
+
+def preserve(shared: WebState, kind: str, values: Mapping[str, str]) -> None:
+    """Store what is to be preserved."""
+    shared.records.set_value(kind, json_text(dict(values)))
 
 
 _MOST = 12

@@ -16,6 +16,31 @@
     document.dispatchEvent(new CustomEvent("lpisearch:theme"));
   });
 
+  // Settings of this browser.
+  const KEPT = "lpisearch-settings";
+  const settings = { by: "hybrid", preview: true, keys: true, recent: true };
+  try { Object.assign(settings, JSON.parse(localStorage.getItem(KEPT))); } catch { /* no storage */ }
+  const sheet = one("#settings");
+  if (sheet) {
+    const fields = sheet.elements;
+    fields.theme.value = root.dataset.theme ?? "system";
+    fields.by.value = settings.by;
+    for (const name of ["preview", "keys", "recent"]) fields[name].checked = settings[name];
+    sheet.addEventListener("change", () => {
+      settings.by = fields.by.value;
+      for (const name of ["preview", "keys", "recent"]) settings[name] = fields[name].checked;
+      const theme = fields.theme.value;
+      if (theme === "system") delete root.dataset.theme; else root.dataset.theme = theme;
+      try {
+        localStorage.setItem(KEPT, JSON.stringify(settings));
+        if (theme === "system") localStorage.removeItem("lpisearch-theme");
+        else localStorage.setItem("lpisearch-theme", theme);
+        if (!settings.recent) localStorage.removeItem("lpisearch-recent");
+        one("#kept").textContent = "Saved.";
+      } catch { one("#kept").textContent = "This browser keeps no settings."; }
+    });
+  }
+
   // Parts of pages. A request that another one replaces is aborted in silence.
   const part = async (address, { kind = "part", signal } = {}) => {
     const answer = await fetch(address, { headers: { "X-Part": kind }, signal, redirect: "follow" });
@@ -131,6 +156,11 @@
     document.dispatchEvent(new CustomEvent("lpisearch:answer"));
   };
   if (form && one("#answer")) {
+    const asked = new URLSearchParams(location.search);
+    if (!asked.has("by") && !asked.has("q")) {
+      const own = all("[name=by]", form).find((each) => each.value === settings.by);
+      if (own) own.checked = true;
+    }
     field.addEventListener("input", () => {
       begins ||= performance.now() - lastKey > BEGIN;
       lastKey = performance.now();
@@ -174,7 +204,7 @@
   let at = -1, showing = null, soon = 0;
   const preview = (hit, delay = 120) => {
     const box = one("#preview");
-    if (!box || !broad.matches) return;
+    if (!box || !broad.matches || !settings.preview) return;
     clearTimeout(soon);
     soon = setTimeout(async () => {
       showing?.abort();
@@ -242,6 +272,7 @@
     }
     if (one("dialog[open]") && event.key !== "?") return;
     if (event.key.startsWith("Arrow") && !(document.activeElement.closest?.(".hit") && event.target.closest(".hit"))) return;
+    if (!settings.keys && event.key.length === 1) return;
     if (Object.hasOwn(acts, event.key)) { event.preventDefault(); acts[event.key](); }
   });
   one("#help")?.addEventListener("click", (event) => { event.preventDefault(); one("#keys").showModal(); });
@@ -302,7 +333,7 @@
   };
   const remember = () => {
     const text = field?.value.trim();
-    if (form && text && one(".hit")) recent.add(text, location.pathname + location.search);
+    if (settings.recent && form && text && one(".hit")) recent.add(text, location.pathname + location.search);
   };
   addEventListener("pagehide", remember);
   document.addEventListener("click", (event) => { if (event.target.closest?.(".hit a")) remember(); });

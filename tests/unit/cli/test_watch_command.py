@@ -16,9 +16,9 @@ import pytest
 
 from lpisearch.cli import watch as watching
 from lpisearch.cli.ingest import ingest_once
-from lpisearch.cli.watch import Changes
 from lpisearch.errors import LibraryLocked
 from lpisearch.options import FindOptions, IngestOptions
+from lpisearch.watching import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

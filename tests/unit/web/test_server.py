@@ -4,15 +4,18 @@ import asyncio
 import logging
 import socket
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+import lpisearch
 from lpisearch import Library
 from lpisearch.options import ServeSettings
 from lpisearch.web import server
 from lpisearch.web.pages.templates import asset
 from lpisearch.web.server import create_app
+from lpisearch.web.state import WebState
 
 
 def test_an_answer_that_ends_with_the_server_is_no_error(
@@ -33,6 +36,21 @@ def test_an_answer_does_not_wait_for_its_first_part_to_be_confirmed() -> None:
             accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_libraries_have_a_port_each(opened: Library, tmp_path: Path) -> None:
+    """A request is for the library of its port, and each page leads to the other one."""
+    (tmp_path / "work.txt").write_text("A boat of the other library.")
+    with lpisearch.open(tmp_path / "work.db") as work:
+        work.ingest(tmp_path / "work.txt")
+        states = [WebState(one, ServeSettings()) for one in (opened, work)]
+        joined = server.Libraries(states, [8077, 8078])
+        first, second = (TestClient(joined, f"http://127.0.0.1:{port}") for port in (8077, 8078))
+        assert 'href="http://127.0.0.1:8078/"><bdi>work.db' in first.get("/").text
+        assert 'href="http://127.0.0.1:8077/"' in second.get("/").text
+        assert second.get("/api/v1/status").json()["documents"] == 1
+        assert first.get("/api/v1/status").json()["documents"] == len(opened)
+        assert states[0].jobs is not states[1].jobs
 
 
 def test_files_of_the_look_are_kept_by_browsers(client: TestClient) -> None:

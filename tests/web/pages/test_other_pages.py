@@ -1,8 +1,10 @@
 """Map, topics, labels, classification, evaluation, jobs: each page says what it should."""
 
 import json
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from lpisearch.errors import LpiSearchError
 from lpisearch.web.pages.templates import StateCache
 from tests.web.pages.conftest import token_of
 
@@ -25,6 +28,7 @@ from tests.web.pages.conftest import token_of
         ("/evaluation", "Evaluation"),
         ("/library", "library.db"),
         ("/advanced", "Advanced"),
+        ("/settings", "Settings"),
         ("/library/health", "Health"),
     ],
 )
@@ -249,3 +253,76 @@ def test_labels_are_renamed_and_merged(
     after = client.get("/api/v1/labels").json()["labels"]
     assert not {"sea", "sky"} & after.keys()
     assert after["ocean"] == before["sea"] + before["sky"]
+
+
+def test_the_language_of_a_library_is_changed(own_page: Callable[..., TestClient]) -> None:
+    client = own_page()
+    library = client.app.state.lpisearch.library  # type: ignore[attr-defined]
+    assert "Each document has its own language" in client.get("/settings").text
+    language = library.facets().languages[0].value
+    token = token_of(client, "/settings")
+    wrong = client.post("/settings", data={"csrf_token": token, "language": "klingon"})
+    assert wrong.status_code == 422
+    shown = client.post("/settings", data={"csrf_token": token, "language": language})
+    assert "Read texts again" in shown.text
+    for _ in range(200):
+        if library.status()["languages"] == {}:
+            break
+        time.sleep(0.05)
+    assert f"read as {language.capitalize()}" in client.get("/settings").text
+
+
+def test_a_label_gets_a_colour_that_it_keeps(own_page: Callable[..., TestClient]) -> None:
+    client = own_page()
+    library = client.app.state.lpisearch.library  # type: ignore[attr-defined]
+    library.label("harbour.txt", add=("lights", "sea"))
+    token = token_of(client, "/labels")
+
+    def change(label: str, to: str, colour: str = "") -> int:
+        sent = {"csrf_token": token, "label": label, "to": to, "colour": colour}
+        return client.post("/labels", data=sent).status_code
+
+    def dot(label: str) -> str:
+        shown = client.get("/labels").text
+        return str(re.findall(rf'dot k(\d+)"></span><bdi>{label}<', shown)[0])
+
+    assert (dot("lights"), dot("sea")) == ("0", "1")
+    assert change("lights", "lights", "7") == 200
+    assert (dot("lights"), dot("sea")) == ("7", "1")
+    assert change("lights", "lamps", "7") == 200
+    assert (dot("lamps"), dot("sea")) == ("7", "1")
+    assert change("sea", "sea", "99") == 422
+    assert "k7" in client.get("/?q=harbour").text
+
+
+def test_a_folder_is_kept_up_to_date(own_page: Callable[..., TestClient], tmp_path: Path) -> None:
+    """A file that comes is added by itself, also by the next server, until watching stops."""
+    root = tmp_path / "kept"
+    root.mkdir()
+    (root / "first.txt").write_text("The first boat.")
+    client = own_page(roots=(root,))
+    shared = client.app.state.lpisearch  # type: ignore[attr-defined]
+    sent = {"csrf_token": token_of(client), "path": str(root), "watch": "yes"}
+    assert "Kept up to date" in client.post("/library/ingest", data=sent).text
+    _wait_for(lambda: shared.library.document("first.txt"))
+    (root / "second.txt").write_text("The second boat.")
+    _wait_for(lambda: shared.library.document("second.txt"))
+    later = own_page(roots=(root,))
+    assert "Kept up to date" in later.get("/library").text
+    for each in (client, later):
+        sent = {"csrf_token": token_of(each), "folder": str(root)}
+        assert "Kept up to date" not in each.post("/library/unwatch", data=sent).text
+    outside = {"csrf_token": token_of(client), "path": "/", "watch": "yes"}
+    assert client.post("/library/ingest", data=outside).status_code == 403
+    assert "Kept up to date" not in client.get("/library").text
+
+
+def _wait_for(look: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until nothing is raised any more."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with suppress(LpiSearchError):
+            look()
+            break
+        time.sleep(0.05)
+    look()
