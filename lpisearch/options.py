@@ -320,8 +320,9 @@ class SearchOptions:
     )
     collapse: bool = option(
         True,
-        "Show only one of several documents that are nearly the same text (default), or all.",
-        summary="Show only one of several documents that are nearly the same text.",
+        "Show only one of several documents that are nearly the same text, or one page in several "
+        "languages (default), or all.",
+        summary="Show one of several documents that are nearly the same, or versions of a page.",
         flags=("--collapse/--no-collapse",),
         advanced=True,
     )

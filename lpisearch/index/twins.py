@@ -1,4 +1,4 @@
-"""Twins: groups of documents that are nearly the same text, as page.html and page.txt.
+"""Twins: documents that are nearly the same text, as page.html and page.txt; versions of a page.
 
 Two documents are alike if at least four fifths of their strongest terms are the same (a name or a
 date may differ), or nine tenths where one has fewer than 40 different terms, the one has at least
@@ -14,13 +14,18 @@ messages of 20 Newsgroups.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpisearch.index.postings import NO_TERM
+from lpisearch.model.documents import LANGUAGE_CODES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from lpisearch.index.postings import DocumentTerms
@@ -110,3 +115,53 @@ def _are_alike(pairs: Numbers, terms: DocumentTerms, vectors: PackedRows) -> NDA
         cosines = np.einsum("ij,ij->i", *(vectors.at(block[near, side]) for side in (0, 1)))
         alike[start + near[cosines >= LEAST_COSINE]] = True
     return alike
+
+
+# Codes of languages in paths, beside those that can be stated.
+_FURTHER_CODES = {
+    "zh": {"chinese"}, "ja": {"japanese", "chinese"}, "ko": {"korean"}, "th": {"thai"},
+    "uk": {"ukrainian", "russian"}, "c": {"english"},
+}  # fmt: skip
+_CODES = {code: {name} for code, name in LANGUAGE_CODES.items()} | _FURTHER_CODES
+_CODE = re.compile(
+    r"(?:^|(?<=[/._-]))([a-z]{2}|C)(?:[_-](?:[a-z]{2}|hans|hant|latn|cyrl))?(?=[/.]|$)",
+    re.IGNORECASE,
+)
+
+
+def version_groups(
+    paths: Sequence[str], languages: Sequence[str], leaders: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Join the groups of documents whose paths differ by the code of their own language alone.
+
+    `guide/de/index.html` and `guide/index.en.html` are versions of `guide/index.html`, if the one
+    is in German and the other in English. Versions are of at least two languages, and of files of
+    one document each.
+    """
+    named: dict[str, list[int]] = {}
+    times = Counter(paths)
+    for number, (path, language) in enumerate(zip(paths, languages, strict=True)):
+        if path and times[path] == 1:
+            named.setdefault(_without_code(path, language), []).append(number)
+    first = np.arange(len(leaders), dtype=np.int32)
+
+    def leader(number: int) -> int:
+        while first[number] != number:
+            first[number] = first[first[number]]
+            number = int(first[number])
+        return number
+
+    for numbers in named.values():
+        if len(numbers) > 1 and len({languages[number] for number in numbers}) > 1:
+            least, *others = sorted({leader(int(leaders[number])) for number in numbers})
+            first[others] = least
+    return np.array([leader(number) for number in leaders.tolist()], np.int32)
+
+
+def _without_code(path: str, language: str) -> str:
+    """Return a path without the code of a language, as a part of it or before an ending."""
+
+    def shortened(match: re.Match[str]) -> str:
+        return "\0" if language in _CODES.get(match[1].lower(), ()) else match[0]
+
+    return re.sub(r"[/._-]?\0(?=[/.]|$)", "", _CODE.sub(shortened, path)).lstrip("/")

@@ -66,6 +66,8 @@ class Hit:
         When its file was last changed, if the document states no date.
     alike
         How many other documents that match are nearly the same text, and are not shown.
+    versions
+        How many other documents that match are versions in other languages, and are not shown.
     demoted
         Why the document counts half: its kind ("licence", "changes", "generated"), or "language";
         "" for most.
@@ -89,6 +91,7 @@ class Hit:
     predicted: tuple[PredictedLabel, ...] = ()
     file_date: str = ""
     alike: int = 0
+    versions: int = 0
     demoted: str = ""
     encoder: Leg | None = None
 

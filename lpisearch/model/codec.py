@@ -125,6 +125,7 @@ FORMS: dict[type, tuple[str | Key, ...]] = {
         Key("explanation", optional=True),
         Key("file_date", optional=True),
         Key("alike", optional=True),
+        Key("versions", optional=True),
         Key("demoted", optional=True),
         Key("encoder", optional=True),
     ),

@@ -232,6 +232,8 @@ def _hits(
             continue
         bm25, bm25_rank = bm25_leg.of(number)
         cosine, cosine_rank = cosine_leg.of(number)
+        others = twins.others(number, findable) if twins else 0
+        versions = twins.versions(number, findable) if twins else 0
         hits.append(
             Hit(
                 rank=rank,
@@ -249,7 +251,8 @@ def _hits(
                 explanation=explainer.explain(number, shown) if explainer else None,
                 predicted=shown.predicted,
                 file_date="" if shown.date else shown.file_date,
-                alike=twins.others(number, findable) if twins else 0,
+                alike=others - versions,
+                versions=versions,
                 demoted=next((why for why, some in scores.demoted.items() if number in some), ""),
                 encoder=encoder_leg(scores.encoder, number) if scores.encoder else None,
             )
@@ -261,17 +264,19 @@ def _hits(
 class _Twins:
     """The groups of documents that are nearly the same text: a number each, -1 for no group.
 
-    The index has them of all its documents. Without one, those of the best thousand have equal
-    words; a document beyond is in no group.
+    The index has them of all its documents; of one page in several languages, the versions are a
+    group. Without one, those of the best thousand have equal words; a document beyond is in no
+    group.
     """
 
     groups: NDArray[np.integer]
+    same: NDArray[np.integer] | None = None  # the groups without versions
 
     @classmethod
     def of(cls, scores: Scores, snapshot: Snapshot) -> _Twins:
         engine = snapshot.engine
         if engine is not None and scores.hashes is not None:
-            return cls(engine.index.twins)
+            return cls(snapshot.groups, engine.index.twins)
         groups = np.full(len(scores.rows), -1, np.int64)
         numbers = _best(scores, snapshot, _GROUPED)
         tokens = snapshot.transaction.corpus.tokens(scores.rows[numbers].tolist())
@@ -291,6 +296,13 @@ class _Twins:
         if group < 0 or findable is None:
             return 0
         return max(int(np.count_nonzero(self.groups[findable] == group)) - 1, 0)
+
+    def versions(self, number: int, findable: NDArray[np.int64] | None) -> int:
+        """Return how many other documents that may be found are versions of a document."""
+        if self.same is None or self.same is self.groups or findable is None:
+            return 0
+        alike = np.count_nonzero(self.same[findable] == self.same[number])
+        return max(self.others(number, findable) - int(alike) + 1, 0)
 
     def hidden(self, findable: NDArray[np.int64]) -> int:
         """Return how many of the documents that may be found are not the first of their group."""

@@ -93,6 +93,25 @@ class Snapshot:
         )
         return keys
 
+    @cached_property
+    def groups(self) -> NDArray[np.int32]:
+        """For each document of the index the first that is nearly the same text, or a version."""
+        engine, entry = self.require_engine(), self.entry
+        twins = engine.index.twins
+        if entry is None or len(self.languages) < _SEVERAL:
+            return twins
+
+        def find() -> NDArray[np.int32]:
+            from lpisearch.index.twins import version_groups
+
+            facts = {row[0]: (row[3], row[5]) for row in self.transaction.documents.traits()}
+            rows = engine.index.document_rows.tolist()
+            paths, languages = zip(*(facts.get(row, ("", "")) for row in rows), strict=True)
+            return version_groups(paths, languages, twins)
+
+        groups: NDArray[np.int32] = self.remember(f"versions {entry.folder}", find)
+        return groups
+
     def language_of(self, query: str) -> str:
         """Return the language of a query; "" if its words do not tell, or only one may be."""
         if len(self.languages) < _SEVERAL:

@@ -9,7 +9,7 @@ import pytest
 
 import lpisearch
 from lpisearch.index.build import build_index
-from lpisearch.index.twins import twin_groups
+from lpisearch.index.twins import twin_groups, version_groups
 from lpisearch.options import IndexOptions, SearchOptions
 from tests.indexing import open_index
 from tests.searching import run_batch
@@ -108,3 +108,56 @@ def test_without_an_index_equal_words_are_alike(put: Callable[..., object], libr
         answer = opened.search("ship", facets=True)
     assert sorted(hit.alike for hit in answer) == [0, 1]
     assert answer.hidden == 1
+
+
+@pytest.mark.parametrize(
+    ("paths", "languages", "groups"),
+    [
+        (["g/de/a.html", "g/a.en.html", "g/b.html"], ["german", "english", "english"], [0, 0, 2]),
+        (["m/man1/ls.1", "m/pt_BR/man1/ls.1"], ["english", "portuguese"], [0, 0]),
+        (["doc-de/ch.de.html", "doc-en/ch.en.html"], ["german", "english"], [0, 0]),
+        (["d.zh-cn.pdf", "d.zh-tw.pdf", "d.pdf"], ["chinese", "chinese", "english"], [0, 0, 0]),
+        # The code is not that of the language of the text; all are of one language; one file.
+        (["what-it-is.html", "what-it.html"], ["english", "german"], [0, 1]),
+        (["a/en/b.txt", "a/b.txt"], ["english", "english"], [0, 1]),
+        (["a.jsonl", "a.jsonl"], ["english", "german"], [0, 1]),
+        (["", ""], ["english", "german"], [0, 1]),
+    ],
+)
+def test_versions_differ_by_the_code_of_their_language(
+    paths: list[str], languages: list[str], groups: list[int]
+) -> None:
+    alone = np.arange(len(paths), dtype=np.int32)
+    assert version_groups(paths, languages, alone).tolist() == groups
+
+
+def test_versions_join_twins() -> None:
+    """A version of a twin is in the group of both."""
+    paths, languages = ["x.txt", "de/a.txt", "a.txt"], ["german", "german", "english"]
+    leaders = np.array([0, 0, 2], np.int32)
+    assert version_groups(paths, languages, leaders).tolist() == [0, 0, 0]
+
+
+def test_a_page_in_several_languages_is_one_result(tmp_path: Path) -> None:
+    """That in the language of the question is shown, with the number of the others."""
+    pages = {
+        "en": "The lighthouse stands on the cliff, and its keeper who lives there came in 1904.",
+        "de": "Der Leuchtturm steht auf der Klippe, und sein Wärter, der dort lebt, kam 1904.",
+        "fr": "Le phare est sur la falaise, et son gardien qui habite dans la tour vint en 1904.",
+    }
+    for code, text in pages.items():
+        (tmp_path / "guide" / code).mkdir(parents=True)
+        (tmp_path / "guide" / code / "keeper.txt").write_text(text, encoding="utf-8")
+        (tmp_path / "guide" / code / f"other-{code}-page.txt").write_text(f"{text} {text}")
+    with lpisearch.open(tmp_path / "library.db") as library:
+        library.ingest(tmp_path / "guide")
+        library.index()
+        for query, code in (
+            ("who is the keeper of the lighthouse 1904", "en"),
+            ("wer ist der Wärter auf dem Leuchtturm 1904", "de"),
+        ):
+            hits = [hit for hit in library.search(query) if hit.id.endswith("keeper.txt")]
+            assert [(hit.id, hit.versions) for hit in hits] == [(f"{code}/keeper.txt", 2)]
+            every = library.search(query, collapse=False)
+            assert sum(hit.id.endswith("keeper.txt") for hit in every) == 3
+            assert not any(hit.versions for hit in every)
