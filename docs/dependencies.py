@@ -15,18 +15,20 @@ import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 from packaging.requirements import Requirement
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/dependencies.md"
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 ROW = re.compile(r"^\| `([^`]+)` \|[^|]*\|", re.MULTILINE)
-OTHER_SYSTEMS = ("extra ==", "win32", "Windows", "python_version <", 'python_full_version < "3.11')
 LOCK = ROOT / "constraints.txt"
 UNLOCKED = {"integrations"}  # groups that are installed as new as they are
 
@@ -119,19 +121,22 @@ def length(package: dict[str, Any]) -> int:
         return int(answer.headers["Content-Length"])
 
 
-def closure(requirements: list[str], sizes: dict[str, int]) -> dict[str, int]:
-    """Add the sizes of installed libraries, and of what they need in turn."""
-    for requirement in requirements:
-        found = NAME.match(requirement)
-        name = found[0].lower().replace("_", "-") if found else ""
-        if name in sizes or any(mark in requirement for mark in OTHER_SYSTEMS):
+def closure(
+    requirements: list[str], sizes: dict[str, int], extras: Iterable[str] = ()
+) -> dict[str, int]:
+    """Add the sizes of installed libraries, and of what they need in turn on this system."""
+    for requirement in map(Requirement, requirements):
+        asked = [{"extra": extra} for extra in (*extras, "")]
+        if requirement.marker and not any(map(requirement.marker.evaluate, asked)):
             continue
+        name = canonicalize_name(requirement.name)
         try:
             installed = distribution(name)
         except PackageNotFoundError:
             continue
-        sizes[name] = weigh(installed)
-        closure(installed.requires or [], sizes)
+        if name not in sizes or requirement.extras:
+            sizes[name] = weigh(installed)
+            closure(installed.requires or [], sizes, requirement.extras)
     return sizes
 
 
