@@ -1,13 +1,15 @@
 """Compare SQLite and PostgreSQL: ingest, second run, index, queries, 8 writers.
 
 `python benchmarks/stores.py [--documents 4000] [--rounds 3] [--collection 20newsgroups]
-[--ingest-only]` starts a server of PostgreSQL from what the machine has (`initdb`, `pg_ctl`), in a
-temporary folder, with its usual care for the disk. The documents are text files: of a public
-collection in `../shared/data`, or else of words as frequent as in a language. Both stores do the
-same in turn, round by round, so that what else the machine does meets both; the table has the
-median of each, in processor seconds of all programs that take part, the server too, and that of
-their ratios. It ends with status 1 where an ingest into PostgreSQL takes more than three times as
-long.
+[--ingest-only | --answers | --plans]` starts a server of PostgreSQL from what the machine has
+(`initdb`, `pg_ctl`), in a temporary folder, with its usual care for the disk. The documents are
+text files: of a public collection in `../shared/data`, or else of words as frequent as in a
+language. Both stores do the same in turn, round by round, so that what else the machine does meets
+both; the table has the median of each, in processor seconds of all programs that take part, the
+server too, and that of their ratios. With `--answers` it compares the answers of an index that the
+database searches with those of one in a folder, on the collections with judgements; with `--plans`
+it prints how the database executes each statement of a query. It ends with status 1 where an
+ingest into PostgreSQL takes more than three times as long, or answers differ more than they may.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -29,16 +32,19 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.retrieval import DATA, ENGLISH, judged_of, questions_of
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.library import Library
+from lpisearch.location import Address
 from lpisearch.model.documents import Filter
 from lpisearch.options import IngestOptions, SearchOptions
+from lpisearch.storage.postgres import search_tables
 from tests.servers import Server, programs_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpisearch.location import Address, Location
+    from lpisearch.location import Location
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 _WRITERS = 8
@@ -46,6 +52,8 @@ _VOCABULARY = 30_000
 _MADE_WORDS = 150
 _QUESTIONS = 30
 _MOST_TIMES = 3.0
+_JUDGED, _DIMS = 200, 300
+_MOST_POINTS, _LEAST_EQUAL = 0.5, 0.95
 _INGEST = "ingest"
 _WAIT = IngestOptions(wait_seconds=3600.0)
 _SQLITE, _POSTGRESQL = "SQLite", "PostgreSQL"
@@ -187,6 +195,9 @@ def measure(new_place: Callable[[], Location], corpus: Corpus, times: Times) -> 
         with times.of("index"):
             library.index()
         ask_all(library, corpus, times, "hybrid", "with the index")
+        if isinstance(library.path, Address):
+            library.index(in_database=True)
+        ask_all(library, corpus, times, "hybrid", "by the database")
         with times.of("doctor"):
             assert all(finding.ok for finding in library.examine())  # noqa: S101 (of a benchmark)
     place = new_place()
@@ -219,6 +230,71 @@ def warm_up(folder: Path, server: Server) -> None:
             library.search(_word(40))
 
 
+def ranks_of(library: Library, name: str) -> dict[str, list[str]]:
+    """Return the first thousand documents of each query of a collection."""
+    options = SearchOptions(k=1000)
+    queries = questions_of(name)[:_JUDGED]
+    runs = library.batch(queries, options=options, on_note=lambda _note: None)
+    return {query: [found for found, _ in pairs] for query, pairs in runs}
+
+
+def precision(ranks: dict[str, list[str]], name: str) -> float:
+    """Return mean average precision in points."""
+    judged = judged_of(name)
+    every = []
+    for query, found in ranks.items():
+        if relevant := judged.get(query):
+            at = [rank for rank, one in enumerate(found, 1) if one in relevant]
+            every.append(sum(n / rank for n, rank in enumerate(at, 1)) / len(relevant))
+    return 100 * statistics.fmean(every)
+
+
+def compare_answers(folder: Path, places: Iterator[Address]) -> int:
+    """Print precision and equal ranks of an index in a folder and one in the database."""
+    print("| | queries | AP, folder | AP, database | first ten equal |\n|---|---:|---:|---:|---:|")
+    is_good = True
+    for name in ENGLISH:
+        runs = []
+        for place in (folder / f"{name}.db", next(places)):
+            with Library(place) as library:
+                library.ingest(DATA / name / "docs.jsonl.gz")
+                library.index(dims=_DIMS, in_database=isinstance(place, Address))
+                runs.append(ranks_of(library, name))
+        local, stored = runs
+        equal = statistics.fmean(local[query][:10] == stored[query][:10] for query in local)
+        points = [precision(run, name) for run in runs]
+        print(f"| {name} | {len(local)} | {points[0]:.2f} | {points[1]:.2f} | {equal:.3f} |")
+        is_good &= abs(points[0] - points[1]) <= _MOST_POINTS and equal >= _LEAST_EQUAL
+    return 0 if is_good else 1
+
+
+def print_plans(folder: Path, place: Address) -> int:
+    """Print the plan of each statement that a query sends to the tables of an index."""
+    from sqlalchemy import Engine, event
+
+    search_tables.EXACT_BELOW = 1
+    corpus = make_corpus(folder / "corpus", "20newsgroups", 2000)
+    sent: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, cursor: Any, statement: str, values: Any, *_more: Any) -> None:
+        if search_tables.PREFIX in statement:
+            name = re.findall(rf"{search_tables.PREFIX}[0-9a-f]+", statement)[0]
+            cursor.execute(f"EXPLAIN (COSTS OFF) {statement}", values)
+            plan = [re.sub(r"'([{[])[^}\]']*[}\]]'", r"'\1…'", row[0]) for row in cursor.fetchall()]
+            sent.append((statement, [line.replace(name, "…") for line in plan]))
+
+    with Library(place) as library:
+        library.ingest(corpus.folder, labels="folder")
+        library.index(dims=_DIMS, in_database=True)
+        library.search("warm")
+        event.listen(Engine, "before_cursor_execute", note)
+        library.search("good time", label="writer3")
+        event.remove(Engine, "before_cursor_execute", note)
+    for statement, plan in sent:
+        print(f"-- {' '.join(statement.split())[:70]}", *plan, "", sep="\n")
+    return 0
+
+
 def main() -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -226,11 +302,18 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--collection", default="", help="such as 20newsgroups")
     parser.add_argument("--ingest-only", action="store_true")
+    parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--plans", action="store_true")
     asked = parser.parse_args()
     both: dict[str, dict[str, list[float]]] = {_SQLITE: {}, _POSTGRESQL: {}}
-    with tempfile.TemporaryDirectory() as named, running(programs_of(), durable=True) as server:
+    programs = programs_of(pgvector=not asked.ingest_only)
+    with tempfile.TemporaryDirectory() as named, running(programs, durable=True) as server:
         # What is fetched of an index is kept apart from that of the user.
         os.environ["XDG_CACHE_HOME"] = f"{named}/cache"
+        if asked.answers:
+            return compare_answers(Path(named), addresses(server))
+        if asked.plans:
+            return print_plans(Path(named), next(addresses(server)))
         corpus = make_corpus(Path(named) / "corpus", asked.collection, asked.documents)
         files = (Path(named) / f"{number}.db" for number in count())
         places = addresses(server)

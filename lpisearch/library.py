@@ -320,7 +320,7 @@ class Library:
     def vectors(self, index: str = "default") -> tuple[list[str], NDArray[np.float32]]:
         """Return the ids of the documents of an index, and their vectors (rows of unit length)."""
         with self._session.snapshot(index) as snapshot:
-            opened = snapshot.require_engine().index
+            opened = snapshot.require_engine().whole_index
             rows, ids = opened.document_rows.tolist(), snapshot.transaction.documents.ids()
             stored = [number for number, row in enumerate(rows) if row in ids]
             return [ids[rows[number]] for number in stored], opened.packed_vectors.at(stored)

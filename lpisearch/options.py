@@ -238,6 +238,11 @@ class IndexOptions(IndexSpec):
     export_pgvector: bool = option(
         False, "Also write the vectors to a database table (pgvector).", advanced=True
     )
+    in_database: bool = option(
+        False,
+        "Also write tables with which PostgreSQL searches by itself (pgvector): no index folder.",
+        advanced=True,
+    )
     cluster: str = option(
         "",
         "Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
@@ -287,6 +292,7 @@ class IndexFields(TypedDict, total=False):
     memory: int | None
     index_store: str
     export_pgvector: bool
+    in_database: bool
     encode: str
     workers: int
     cluster: str

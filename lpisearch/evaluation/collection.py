@@ -290,7 +290,7 @@ def index_in_use(session: Session, name: str) -> InUse | None:
             raise snapshot.trouble
         if snapshot.engine is None or snapshot.entry is None:
             return None
-        index, entry = snapshot.engine.index, snapshot.entry
+        index, entry = snapshot.engine.whole_index, snapshot.entry
         hashes = snapshot.transaction.corpus.content_hashes(entry.spec.where)
     notes: tuple[str, ...] = ()
     if fingerprint(hashes) != entry.fingerprint:

@@ -74,7 +74,7 @@ def build_index(
     with writer_lock(library, "index", options.wait_seconds):
         pass
     plan = plan_index(library, options)
-    if options.export_pgvector:
+    if options.export_pgvector or options.in_database:
         _check_exportable(library)
     location = _index_location(library, options)
     check_writable(location.folder)
@@ -107,7 +107,11 @@ def build_index(
             in_memory = {name: a for name, a in index.arrays.items() if name not in files}
             in_workspace = {name: path for name, path in files.items() if name in index.arrays}
             folder = publish_index(
-                library, store, SubspaceIndex(index.manifest, in_memory), in_workspace
+                library,
+                store,
+                SubspaceIndex(index.manifest, in_memory),
+                in_workspace,
+                in_database=options.in_database,
             )
         report = _report(index, stages, folder, workspace.resumed)
     # Removing the workspace changed the link counts of files that the index shares with it.
@@ -203,9 +207,15 @@ def publish_index(
     store: Store,
     index: SubspaceIndex,
     unchanged: dict[str, Path] | None = None,
+    *,
+    in_database: bool | None = None,
 ) -> Path:
-    """Write an index folder and register it; the caller holds the writer lock."""
-    from lpisearch.index.format import note_written, publish, sweep
+    """Write an index folder and register it; the caller holds the writer lock.
+
+    `in_database` writes the tables that the database searches, too; None if the index before has
+    them.
+    """
+    from lpisearch.index.format import note_written, open_folder, publish, sweep
 
     manifest = index.manifest
     with store.reading() as snapshot:
@@ -223,9 +233,20 @@ def publish_index(
     note_written(folder)  # for readers that open it as soon as it is registered
     # Durable: the old folder may go only when no power cut can bring its entry back.
     with store.writing(durable=True) as transaction:
+        before = {entry.folder: entry.name for entry in transaction.indexes.entries()}
         transaction.indexes.save(entry)
         used = {entry.folder for entry in transaction.indexes.entries()}
         location.keep(transaction, folder, used)
+        if (tables := transaction.search_tables) is not None:
+            if in_database is None:
+                own = [old for old, name in before.items() if name == entry.name]
+                in_database = any(map(tables.exist, own))
+            if in_database and not tables.exist(folder.name):
+                from lpisearch.index.in_database import write_tables
+
+                whole = SubspaceIndex(*open_folder(folder, verify=False))
+                write_tables(transaction, location, folder, whole)
+            tables.sweep({*used, *before})
     sweep(location.folder, used)
     note_written(folder)  # the sweep changed the link counts of files shared with old folders
     return folder

@@ -56,8 +56,8 @@ class Fields:
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
         """Take the arrays of an index; None from an index of an earlier version."""
         own = {
-            name.removeprefix(_PREFIX): array.view(np.ndarray)
-            for name, array in arrays.items()
+            name.removeprefix(_PREFIX): arrays[name].view(np.ndarray)
+            for name in arrays
             if name.startswith(_PREFIX)
         }
         return cls(Postings.of_arrays(own), own[_SIZES]) if own else None

@@ -325,13 +325,21 @@ class Manifest:
         try:
             with open_regular(folder / MANIFEST_FILE) as stream:
                 text = stream.read(MOST_MANIFEST)
-            values = json.loads(text)
         except FileNotFoundError as error:
             if not folder.parent.is_dir():
                 raise IndexNotHere(folder.parent, _left_behind(folder)) from error
             lost = f"{MANIFEST_FILE} is missing" if folder.is_dir() else "the folder is missing"
             raise IndexDamaged(folder, lost) from error
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            raise unreadable(folder, MANIFEST_FILE, error) from error
+        return cls.of_bytes(text, folder)
+
+    @classmethod
+    def of_bytes(cls, text: bytes, folder: Path) -> Manifest:
+        """Read the content of a manifest file; a folder's name has a digest of it."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise unreadable(folder, MANIFEST_FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
         placement = values.get("placement", "") if isinstance(values, dict) else ""

@@ -134,6 +134,14 @@ def standard_of(scores: Scores, documents: int | None = None) -> Standard:
     return Standard(np.float32(mean), np.float32(1 / deviation if says_something else 0))
 
 
+def standard_of_moments(number: int, total: float, squares: float, most: float) -> Standard:
+    """Return how scores are standardised by their number, sum, sum of squares and largest."""
+    mean = total / max(number, 1)
+    deviation = max(squares / max(number, 1) - mean * mean, 0.0) ** 0.5
+    says_something = deviation > _ROUNDING * most and most >= _LEAST
+    return Standard(np.float32(mean), np.float32(1 / deviation if says_something else 0))
+
+
 def _spread(scores: Scores) -> tuple[int, float, float, float]:
     """Return the number of scores, their mean, the squares about it, and the largest magnitude."""
     wide = scores.astype(np.float64)
@@ -207,6 +215,20 @@ def above_all(cosines: Scores, standard: Standard, documents: int) -> NDArray[np
     """
     least = min(SPECIAL, np.sqrt(max(documents - 1, 0)) / 2)
     return np.asarray((standard.of(cosines) >= least) & (cosines > 0))
+
+
+def evidence_of(
+    words: Scores, cosines: Scores, standard: Standard, documents: int
+) -> NDArray[np.bool_]:
+    """Tell which units have a word of the query, or a cosine that stands out."""
+    evidence = np.empty(len(cosines), np.bool_)
+
+    def compare(part: slice) -> None:
+        special = above_all(cosines[part], standard, documents)
+        evidence[part] = (words[part] > 0) | special
+
+    map_chunks(len(evidence), compare)
+    return evidence
 
 
 SAMPLE = 1 << 16

@@ -149,7 +149,7 @@ class SparseRows:
 
     def product(self, dense: Floats) -> Floats:
         """Multiply by a terms x columns matrix, row by row: bits do not depend on other rows."""
-        out = np.empty((len(self), dense.shape[1]), np.result_type(self.data, dense))
+        out = np.empty((len(self), dense.shape[1]), np.result_type(self.data.dtype, dense.dtype))
         for row, (terms, weights) in zip(out, self, strict=True):
             np.matmul(weights, dense[terms], out=row)
         return out

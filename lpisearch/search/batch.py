@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
 from lpisearch.options import RELEVANCE, SearchOptions
@@ -35,7 +37,6 @@ from lpisearch.search.ranking import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from lpisearch.model.answers import Run
@@ -111,6 +112,10 @@ class _Batch:
             for (name, _), query in zip(texts, queries, strict=True):
                 yield name, self._by_words(query)
             return
+        if not engine.has_all:
+            for (name, _), query in zip(texts, queries, strict=True):
+                yield name, self._by_candidates(query)
+            return
         if self._encoder_helps(engine):
             for (name, _), query in zip(texts, queries, strict=True):
                 total = score(query, self._snapshot, options).total
@@ -154,6 +159,17 @@ class _Batch:
         candidates = shown_among(evidence, allowed_rows(query, rows))
         chosen = best(total, options.offset + options.k, self._ranks.__getitem__, candidates)
         return self._named([self._names[number] for number in chosen.tolist()], total[chosen])
+
+    def _by_candidates(self, query: Query) -> list[tuple[str, float]]:
+        """Answer from the candidates that a database finds."""
+        scores = score(query, self._snapshot, self._options)
+        stored = np.array([key in self._ids for key in scores.rows.tolist()], np.bool_)
+        names = [self._ids.get(key, "") for key in scores.rows.tolist()]
+        evidence = scores.total > 0 if self._options.by == "lexical" else stored
+        candidates = shown_among(evidence & stored, allowed_rows(query, scores.rows))
+        needed = self._options.offset + self._options.k
+        chosen = best(scores.total, needed, alphabet_ranks(names).__getitem__, candidates)
+        return self._named([names[number] for number in chosen.tolist()], scores.total[chosen])
 
     def _by_words(self, query: Query) -> list[tuple[str, float]]:
         scores = by_words(query, self._snapshot)

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.index.fusion import standard_of
 from lpisearch.index.postings import K1
 from lpisearch.text.tokeniser import camel_case_parts, is_name
 
@@ -164,7 +163,7 @@ def compound_bonus(
     inverse = 1.0
     if snapshot.engine is not None and by == "hybrid":
         units = snapshot.engine.units
-        inverse = float(standard_of(units.bm25(query), units.documents).inverse)
+        inverse = float(units.word_standard(query, units.bm25(query)).inverse)
     for compound in query.compounds:
         most = np.float32(inverse * _bonus(compound, query, snapshot.engine, total))
         numbers = _numbers(compound, rows, snapshot)

@@ -20,7 +20,7 @@ import numpy as np
 from lpisearch.index.encoded_units import EncodedUnits
 from lpisearch.index.fusion import (
     Calibration,
-    above_all,
+    evidence_of,
     known_part,
     standard_of,
     vector_certainty,
@@ -35,7 +35,6 @@ from lpisearch.index.postings import (
 )
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
-from lpisearch.numeric.threads import map_chunks
 from lpisearch.search.hybrid import Hybrid, agreement
 from lpisearch.search.query import Query
 from lpisearch.search.word_scores import WordScores, score_words
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from lpisearch.index.fusion import Standard
     from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
+    from lpisearch.options import SearchOptions
+    from lpisearch.storage.store import ReadTransaction
 
     Span = tuple[int, int]
     Floats = NDArray[np.float32]
@@ -143,6 +144,26 @@ class Engine:
         """The passages that the user's encoder has encoded; None if there are none."""
         return EncodedUnits.of_index(self.index)
 
+    @property
+    def covered(self) -> tuple[int, int]:
+        """The number of documents of the index, and the sum of their keys."""
+        rows = self.index.document_rows
+        return len(rows), int(rows.sum())
+
+    has_all = True
+    """Whether the index has all documents, not the candidates of one query."""
+
+    @property
+    def whole_index(self) -> SubspaceIndex:
+        """The index of all documents."""
+        return self.index
+
+    def of_query(
+        self, _query: Query, _transaction: ReadTransaction, _options: SearchOptions
+    ) -> Engine:
+        """Return the engine that scores a query: this one, unless a database finds candidates."""
+        return self
+
     def look_up(
         self, tokens: Iterable[str] | Mapping[str, float], without: Collection[str] = ()
     ) -> Query:
@@ -205,8 +226,8 @@ class Engine:
         if by == "lexical":
             return UnitScores(words.total, words, None, words.total > 0)
         cosines = units.cosines(query.vector)
-        standard = standard_of(cosines, units.documents)
-        evidence = _evidence(words.total, cosines, standard, units.documents)
+        standard = units.cosine_standard(query.vector, cosines)
+        evidence = evidence_of(words.total, cosines, standard, units.size)
         if by == "semantic":
             return UnitScores(cosines, None, cosines, evidence)
         hybrid = self._hybrid(query, words, cosines, weight, units)
@@ -318,20 +339,6 @@ class Engine:
         return Hybrid(query, words, np.float32(weight * share), np.float32(share), units)
 
 
-def _evidence(
-    words: Floats, cosines: Floats, standard: Standard, documents: int
-) -> NDArray[np.bool_]:
-    """Tell which units have a word of the query, or a cosine that stands out."""
-    evidence = np.empty(len(cosines), np.bool_)
-
-    def compare(part: slice) -> None:
-        special = above_all(cosines[part], standard, documents)
-        evidence[part] = (words[part] > 0) | special
-
-    map_chunks(len(evidence), compare)
-    return evidence
-
-
 WHOLE_SHARE = 0.5
 # A document of no more passages moves a query as a whole, too: it is about one thing.
 _OF_ONE_THING = 10
@@ -385,6 +392,23 @@ class Units:
             of_documents + of_passages if of_passages else (),
         )
 
+    @property
+    def size(self) -> int:
+        """The number of documents of the index."""
+        return self.documents
+
+    def word_standard(self, _query: WeightedWords, bm25: Floats) -> Standard:
+        """Return how the BM25 of a query is standardised."""
+        return standard_of(bm25, self.documents)
+
+    def cosine_standard(self, _vector: Floats, cosines: Floats) -> Standard:
+        """Return how the cosines with a vector are standardised."""
+        return standard_of(cosines, self.documents)
+
+    def named_documents(self, _words: Sequence[str], found: int) -> int:
+        """Return how many documents have any of some words in their name: those found."""
+        return found
+
     def weighed(self) -> Units:
         """Return the same with the weights of all postings computed, for many queries."""
         return replace(self, words=tuple(words.weighed() for words in self.words))
@@ -395,7 +419,7 @@ class Units:
 
     def idf_of(self, names: Sequence[str], numbers: Numbers) -> Floats:
         """Return the idf of words by name and number; below 0, one is in no text."""
-        idf = inverse_frequency(np.zeros(len(names), np.int64), self.documents)
+        idf = inverse_frequency(np.zeros(len(names), np.int64), self.size)
         general = self.words[0].general
         if general is not None:
             idf += general.of_terms(names)

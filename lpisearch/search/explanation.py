@@ -94,7 +94,7 @@ class HitExplainer:
 
     def __init__(self, snapshot: Snapshot, query: Query, passages: Passages) -> None:
         self._snapshot, self._passages = snapshot, passages
-        self._index = snapshot.require_engine().index
+        self._index = snapshot.require_engine().whole_index
         check_linear(self._index)
         rarity = snapshot.require_engine().rarity(query)
         self._weights = tuple(sorted(rarity.items(), key=lambda pair: (-pair[1], pair[0])))
@@ -143,7 +143,7 @@ def related_words(query: Query, snapshot: Snapshot, k: int) -> list[tuple[str, f
     their weights (documents are ROWS; columns in the papers), so a term adds weight · loading · q.
     Those of the query itself are left out.
     """
-    index, own = snapshot.require_engine().index, frozenset(query.tokens)
+    index, own = snapshot.require_engine().whole_index, frozenset(query.tokens)
     check_linear(index)
     columns = np.arange(index.n_terms, dtype=np.int32)
     once = index.weighting.weigh_query(columns, np.ones(len(columns), np.float32))
@@ -286,10 +286,13 @@ def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOp
         words = float(scores.bm25[at[0]]) if len(at) and scores.bm25 is not None else 0.0
         legs = _with_bonus((Leg("words", words, words, 1.0, words),), scores, at)
         return Reason(identity, "lexical", value, legs)
+    engine = snapshot.engine = engine.of_query(query, snapshot.transaction, options)
     rows = engine.index.document_rows
     number = int(np.searchsorted(rows, row))
     if number == len(rows) or rows[number] != row:
-        raise DocumentNotFound(name)
+        if engine.has_all:
+            raise DocumentNotFound(name)
+        raise SubspaceError(f"“{name}” is not among the candidates that the database found.")
     units = engine.unit_scores(query, options.by, options.semantic_weight)
     scores = finished(by_index(units, query, engine, options.by), query, snapshot, options)
     explanation = None

@@ -95,7 +95,8 @@ class Hybrid:
         vector, n_units = self.moved_vector(fused), len(fused)
         count = max(COMPARED_AGAIN, int(SHARE_AGAIN * n_units))
         if moments is None or count >= n_units:
-            return self.fused(self.units.cosines(vector))
+            cosines = self.units.cosines(vector)
+            return self.fused(cosines, self.units.cosine_standard(vector, cosines))
         best, standard = np.sort(largest(fused, count)), moments.standard(vector)
         scores = fused.copy()
 
@@ -116,7 +117,7 @@ class Hybrid:
         first = self._first(fused)
         words = FeedbackWords.of_first(fused[first], *self.units.telling_words(first), self.units)
         bm25 = self.units.bm25(words)
-        standard = standard_of(bm25, self.units.documents)
+        standard = self.units.word_standard(words, bm25)
         scores = np.empty_like(fused)
 
         def add(part: slice) -> None:

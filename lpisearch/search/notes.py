@@ -50,9 +50,9 @@ def out_of_date(snapshot: Snapshot) -> str:
     if snapshot.engine is None:
         return ""
     index = snapshot.engine.index
-    rows, spec = index.document_rows, index.manifest.spec
+    spec = index.manifest.spec
     count = partial(snapshot.transaction.corpus.count_and_sum, spec.where)
-    if snapshot.remember(f"count {spec.where}", count) == (len(rows), int(rows.sum())):
+    if snapshot.remember(f"count {spec.where}", count) == snapshot.engine.covered:
         return ""
     text = "The index is out of date: documents were added or removed. Next: "
     return Message(text, rebuild_command(spec))

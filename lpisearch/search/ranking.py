@@ -41,7 +41,10 @@ _ALL = 1 << 30
 
 def score(query: Query, snapshot: Snapshot, options: SearchOptions) -> Scores:
     """Score documents in the mode of the options, or by words if only these can rank."""
-    engine, by = snapshot.engine, options.by
+    by = options.by
+    if snapshot.engine is not None:
+        snapshot.engine = snapshot.engine.of_query(query, snapshot.transaction, options)
+    engine = snapshot.engine
     ranks = bool(query.tokens) if engine is None else query.is_known(by)
     if query.occurrences and not ranks:
         return _by_occurrences(query)

@@ -121,7 +121,7 @@ class Session:
     def index(self, name: str = _DEFAULT) -> SubspaceIndex:
         """Return an index as it is now; raise a `SubspaceError` if there is none to use."""
         with self.snapshot(name) as snapshot:
-            return snapshot.require_engine().index
+            return snapshot.require_engine().whole_index
 
     def tokeniser_of(self, index: SubspaceIndex) -> Tokeniser:
         """Return the tokeniser that made the terms of an index."""
@@ -186,7 +186,11 @@ class Session:
             current = self._engines.get(entry.name)
             if current is not None and current[0].folder == entry.folder:
                 return current, None
+            tables = transaction.search_tables
             try:
+                if tables is not None and tables.exist(entry.folder):
+                    opened = self._engines[entry.name] = entry, self._of_tables(transaction, entry)
+                    return opened, None
                 location = IndexLocation.of(self.path, transaction)
                 if current is not None and location.is_away(entry):
                     if location.is_cache:
@@ -200,6 +204,12 @@ class Session:
                 used = {other.folder for other in transaction.indexes.entries()}
                 sweep(location.folder, used)
             return opened, None
+
+    def _of_tables(self, transaction: ReadTransaction, entry: IndexEntry) -> Engine:
+        """Return an engine that asks the database, which has the tables of the index."""
+        from lpisearch.search.candidates import DatabaseEngine, Stored
+
+        return DatabaseEngine(Stored(self.store, transaction, entry))
 
     def _start_download(self, location: IndexLocation, entry: IndexEntry) -> None:
         """Fetch an index in the background; the next question retries one that failed."""

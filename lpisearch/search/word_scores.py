@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lpisearch.index.field_words import FOLDER, HEADING, NAME, TITLE
-from lpisearch.index.fusion import Standard, standard_of
+from lpisearch.index.fusion import Standard
 from lpisearch.index.postings import saturation
 from lpisearch.index.sequences import PAIR_SHARE, Pairs, count_pairs
 from lpisearch.numeric.threads import largest
@@ -74,7 +74,7 @@ class WordScores:
 def score_words(query: Query, units: Units) -> WordScores:
     """Score all units by the words of a query."""
     bm25 = units.bm25(query)
-    standard = standard_of(bm25, units.documents)
+    standard = units.word_standard(query, bm25)
     if not query.ordered and not query.forms:
         return WordScores(bm25, bm25, standard, {})
     scaled = standard
@@ -103,6 +103,7 @@ class _Word(NamedTuple):
     idf: float
     share: np.float32
     absent: Numbers
+    named: int  # documents with it in their name
 
 
 def _words(query: Query, units: Units) -> list[_Word]:
@@ -124,7 +125,8 @@ def _words(query: Query, units: Units) -> list[_Word]:
             continue
         named = places[(bits & NAME) > 0].astype(np.int64)
         is_absent = ~units.documents_with(numbers[numbers >= 0], named).any(axis=0)
-        words.append(_Word(places, bits, idf, np.float32(idf), named[is_absent]))
+        number = units.named_documents(forms, len(named))
+        words.append(_Word(places, bits, idf, np.float32(idf), named[is_absent], number))
     return [word._replace(share=np.float32(word.idf / max(total, 1e-9))) for word in words]
 
 
@@ -136,8 +138,8 @@ def _fields(query: Query, units: Units, standard: Standard) -> Iterator[tuple[st
     n, owners = units.documents, units.owners
     title, path = (np.zeros(len(units.certainty), np.float32) for _ in range(2))
     names, matched = np.zeros(n, np.float32), np.zeros(n, np.float32)
-    rarest = np.log1p(n)
-    for places, bits, idf, share, absent in words:
+    rarest = np.log1p(units.size)
+    for places, bits, idf, share, absent, number in words:
         for bit, worth, into in (
             (TITLE, TITLE_SHARE, title),
             (HEADING, HEADING_SHARE, title),
@@ -150,7 +152,7 @@ def _fields(query: Query, units: Units, standard: Standard) -> Iterator[tuple[st
             into[own] += np.float32(worth) * share
         named = places[(bits & NAME) > 0]
         if len(named):
-            rarity = np.log(n / len(named) + 1)
+            rarity = np.log(units.size / number + 1)
             names[named] += share * np.float32(rarity / rarest)
             matched[named] += 1
             once = saturation(np.ones(len(absent)), units.words[0].half_saturation[absent])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.health import SQLHealth
     from lpisearch.storage.metadata import SQLIndexes, SQLSettings, SQLSources
     from lpisearch.storage.postgres.pgvector import ExportedVectors
+    from lpisearch.storage.postgres.search_tables import SearchTables
     from lpisearch.storage.postgres.store import IndexFiles
 
 
@@ -150,6 +151,11 @@ class ReadTransaction(ABC):
     @property
     def vectors(self) -> ExportedVectors | None:
         """Tables of vectors for other programs; None where the backend has none."""
+        return None
+
+    @property
+    def search_tables(self) -> SearchTables | None:
+        """Tables with which the database searches; None where the backend has none."""
         return None
 
     @abstractmethod

@@ -53,7 +53,7 @@ class ExportedVectors:
         self, index: str, dims: int, rows: Iterable[tuple[int, str, Iterable[float]]]
     ) -> str:
         """Replace the table with the vectors of an index; return its name."""
-        schema = self._extension()
+        schema = require_extension(self._connection)
         if dims > 2 * _MOST_DIMS:
             raise VectorsUnavailable(
                 f"pgvector can index at most {2 * _MOST_DIMS:,} dimensions, not {dims:,}",
@@ -89,24 +89,25 @@ class ExportedVectors:
         )
         return table
 
-    def _extension(self) -> str:
-        """Return the schema of pgvector, creating the extension if permitted."""
-        schema = self._connection.execute(_SCHEMA).scalar()
-        if schema is not None:
-            return str(schema)
-        if self._connection.execute(_AVAILABLE).scalar() is None:
-            raise VectorsUnavailable(
-                "pgvector is not installed on the server",
-                "install it on the server (Debian: postgresql-NN-pgvector), then try again",
-            )
-        if not self._connection.execute(_MAY_CREATE).scalar():
-            raise VectorsUnavailable(
-                "pgvector is not enabled in this database",
-                "ask an administrator to run CREATE EXTENSION vector",
-            )
-        where = " SCHEMA public" if self._connection.execute(_PUBLIC).scalar() else ""
-        self._connection.exec_driver_sql(f"CREATE EXTENSION vector{where}")
-        return str(self._connection.execute(_SCHEMA).scalar_one())
+
+def require_extension(connection: Connection) -> str:
+    """Return the schema of pgvector, creating the extension if permitted."""
+    schema = connection.execute(_SCHEMA).scalar()
+    if schema is not None:
+        return str(schema)
+    if connection.execute(_AVAILABLE).scalar() is None:
+        raise VectorsUnavailable(
+            "pgvector is not installed on the server",
+            "install it on the server (Debian: postgresql-NN-pgvector), then try again",
+        )
+    if not connection.execute(_MAY_CREATE).scalar():
+        raise VectorsUnavailable(
+            "pgvector is not enabled in this database",
+            "ask an administrator to run CREATE EXTENSION vector",
+        )
+    where = " SCHEMA public" if connection.execute(_PUBLIC).scalar() else ""
+    connection.exec_driver_sql(f"CREATE EXTENSION vector{where}")
+    return str(connection.execute(_SCHEMA).scalar_one())
 
 
 def table_of(index: str) -> str:

@@ -80,7 +80,7 @@ _TRIGGERS = text(
 _OWN = ("document_terms", "source_hosts", "index_files")  # tables of PostgreSQL only
 EXPORTED = "lpisearch_vectors"
 """Prefix of the names of tables for other programs."""
-_BESIDE = "lpisearch_"  # of these, and of what servers share
+_BESIDE = "lpisearch_"  # of these, of indexes that it searches, and of what servers share
 
 
 def open_library(place: Address, *, writable: bool = False) -> Database:

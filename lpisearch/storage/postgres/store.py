@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lpisearch.location import Address
     from lpisearch.storage.postgres.pgvector import ExportedVectors
+    from lpisearch.storage.postgres.search_tables import SearchTables
 
 
 class PostgreSQLReadTransaction(ReadTransaction):
@@ -57,6 +58,13 @@ class PostgreSQLReadTransaction(ReadTransaction):
         from lpisearch.storage.postgres.pgvector import ExportedVectors
 
         return ExportedVectors(self._connection)
+
+    @cached_property
+    def search_tables(self) -> SearchTables:
+        """Tables with which the database searches."""
+        from lpisearch.storage.postgres.search_tables import SearchTables
+
+        return SearchTables(self._connection)
 
     def state(self) -> str:
         """Return a mark of this state: two snapshots with the same mark hold the same."""
