@@ -123,11 +123,12 @@ def _entry(_server: Server, address: Address, folder: Path, chance: random.Rando
 def _files(server: Server, _address: Address, folder: Path, chance: random.Random) -> None:
     name = _name(folder, chance).replace("'", "''")
     if chance.random() < 0.5:
+        server.run(f"DELETE FROM index_files WHERE name = '{name}'")
         server.run(f"UPDATE index_files SET name = '{name}' WHERE name = "
                    "(SELECT min(name) FROM index_files WHERE name <> 'manifest.json')")  # fmt: skip
     else:
         server.run("INSERT INTO index_files SELECT DISTINCT folder, "
-                   f"'{name}', 0, 'x'::bytea FROM index_files")  # fmt: skip
+                   f"'{name}', 0, 'x'::bytea FROM index_files ON CONFLICT DO NOTHING")  # fmt: skip
 
 
 Harm = Callable[[Server, Address, Path, random.Random], None]
