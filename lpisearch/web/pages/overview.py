@@ -194,7 +194,7 @@ def map_data(request: Request) -> Response:
             return JSONResponse({"waits": text}, status_code=202, headers=_UNCACHED)
         drawing = _drawn(request)
     except LpiSearchError as error:
-        return JSONResponse({"trouble": render_message(error.message)}, status_code=409)
+        return JSONResponse({"trouble": render_message(error.message)}, headers=_UNCACHED)
     own = drawing.map
     chosen = request.query_params.get("id", "")
     colour_of = colours(state_of(request))
@@ -265,15 +265,20 @@ def map_document(request: Request) -> Response:
     """Show a thumbnail of the map with one document on it, as part of a page."""
     name = request.query_params.get("id", "")
     shared = state_of(request)
-    if not computed(shared, "map", map_key(), lambda: drawn(shared)):
-        return render(request, "map_place.html", name=name, points=(), here=None, topic=None)
-    drawing = drawn(shared)
+    nothing: dict[str, object] = {"name": name, "points": (), "here": None, "topic": None}
+    try:
+        if not computed(shared, "map", map_key(), lambda: drawn(shared)):
+            return render(request, "map_place.html", trouble="", **nothing)
+        drawing = drawn(shared)
+    except LpiSearchError as error:
+        return render(request, "map_place.html", trouble=render_message(error.what), **nothing)
     number = drawing.number_of.get(name)
     step = max(len(drawing.map.ids) // _THUMBNAIL, 1)
     return render(
         request,
         "map_place.html",
         name=name,
+        trouble="",
         points=[_dot(drawing, at) for at in range(0, len(drawing.map.ids), step)],
         here=None if number is None else _dot(drawing, number),
         topic=drawing.topic_of(name),

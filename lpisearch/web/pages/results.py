@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from lpisearch.errors import LpiSearchError
+from lpisearch.errors import LibraryNotFound, LpiSearchError
 from lpisearch.messages import counted
 from lpisearch.model.answers import Answer, Explanation, Facets, Hit, Leg, Mark, Passage, Suggestion
 from lpisearch.model.documents import Entry, Filter
@@ -58,6 +58,7 @@ class Shown:
     suggestions: tuple[Suggestion, ...] = ()
     corrected: str = ""
     trouble: LpiSearchError | None = None
+    has_library: bool = True
 
     @property
     def last_page(self) -> int:
@@ -169,6 +170,8 @@ def answer_to(library: Library, choices: Choices, *, is_typed: bool = False) -> 
             if begun.hits:
                 answer = replace(begun, notes=(), suggestions=())
         return _answered(library, choices, answer, brief=is_typed)
+    except LibraryNotFound:  # the first run: there is nothing to be wrong
+        return Shown(has_library=False)
     except LpiSearchError as error:
         return Shown(trouble=error)
 

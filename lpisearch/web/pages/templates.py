@@ -158,6 +158,8 @@ def is_part(request: Request) -> bool:
 
 def apology(request: Request, error: LpiSearchError) -> Response:
     """Return a page about an error, with the next step."""
+    if isinstance(error, LibraryNotFound) and not is_part(request):
+        return render(request, "no_library.html", status=404)
     missing = isinstance(error, DocumentNotFound | LibraryNotFound)
     template = "apology_part.html" if is_part(request) else "apology.html"
     status = 404 if missing else 409

@@ -457,7 +457,7 @@
       said = await fetch(`/map/data?${asked}${chosen}`);
       data = await said.json();
     }
-    if (!said.ok) { one("waiting").textContent = data.trouble || "The map could not be drawn."; return; }
+    if (data.trouble || !said.ok) { one("waiting").textContent = data.trouble || "The map could not be drawn."; return; }
     const bytes = await (await fetch(`/map/points?${asked}`)).arrayBuffer();
     state.points = new window.LpisearchPoints(bytes);
     state.data = data;

@@ -79,10 +79,10 @@ def test_a_text_is_classified(page: TestClient) -> None:
 def test_a_library_without_an_index_says_so(own_page: Callable[..., TestClient]) -> None:
     client = own_page()
     assert "harbour" in client.get("/", params={"q": "harbour"}).text
-    for address in ("/topics", "/map/place"):
-        shown = client.get(address)
-        assert shown.status_code in {404, 409}
-        assert "Next:" in shown.text
+    shown = client.get("/topics")
+    assert shown.status_code == 409
+    assert "Next:" in shown.text
+    assert "has no index" in client.get("/map/place").text
     assert client.get("/map/data").json()["trouble"]
 
 
@@ -326,3 +326,23 @@ def _wait_for(look: Callable[[], object], seconds: float = 60) -> None:
             break
         time.sleep(0.05)
     look()
+
+
+def test_the_map_is_drawn_as_a_job(
+    own_page: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch, folder_of_files: Path
+) -> None:
+    """Until it is there, the page says so, and the library page lists the job."""
+    client = own_page()
+    library = client.app.state.lpisearch.library  # type: ignore[attr-defined]
+    library.ingest(folder_of_files)
+    library.index(dims=8)
+    monkeypatch.setattr("lpisearch.web.pages.templates._PATIENCE_SECONDS", 0)
+    first = client.get("/map/data")
+    assert first.status_code == 202
+    assert first.json()["waits"].startswith("Drawing a map of")
+    assert "Draw the map" in client.get("/library").text
+    for _ in range(600):
+        if client.get("/map/data").status_code == 200:
+            break
+        time.sleep(0.05)
+    assert client.get("/map/data").json()["documents"] > 40

@@ -1,13 +1,18 @@
 """The search page without a browser: what is asked, what is shown, and what stands in addresses."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from starlette.datastructures import QueryParams
 from starlette.testclient import TestClient
 
+import lpisearch
 from lpisearch.web.pages.results import Choices
+from lpisearch.web.server import create_app
+from tests.web.pages.conftest import HERE
 
 PART = {"X-Part": "part"}
 
@@ -188,3 +193,40 @@ def test_an_address_holds_all_that_is_asked() -> None:
 def test_addresses_that_mean_nothing(page: TestClient, query: str) -> None:
     assert page.get(f"/?{query}").status_code == 200
     assert page.get(f"/why?{query}").status_code in {200, 404, 409}
+
+
+def test_versions_of_a_page_are_one_result(
+    own_page: Callable[..., TestClient], tmp_path: Path, folder_of_files: Path
+) -> None:
+    """A page in several languages is one result, with a link to the others."""
+    client = own_page()
+    shared = client.app.state.lpisearch  # type: ignore[attr-defined]
+    texts = {
+        "en": "The lighthouse stands on the cliff, and the keeper who lives there came in 1904.",
+        "de": "Der Leuchtturm steht auf der Klippe, und der Wärter, der dort lebt, kam 1904.",
+        "fr": "Le phare est sur la falaise, et son gardien qui habite dans la tour vint en 1904.",
+    }
+    for code, text in texts.items():
+        (tmp_path / "guide" / code).mkdir(parents=True)
+        (tmp_path / "guide" / code / "keeper.txt").write_text(text, encoding="utf-8")
+    shared.library.ingest(tmp_path / "guide", folder_of_files)
+    shared.library.index(dims=8)
+    asked = {"q": "the keeper of the lighthouse who came in 1904", "by": "lexical"}
+    shown = client.get("/", params=asked).text
+    assert shown.count("keeper.txt</bdi>") == 1
+    assert "2 more versions" in shown
+    link = re.findall(r'href="([^"]+)"[^>]*>2 more versions', shown)[0].replace("&amp;", "&")
+    assert client.get(link).text.count("keeper.txt</bdi>") == 3
+
+
+def test_the_first_run_is_no_error(tmp_path: Path) -> None:
+    """A library that is not there yet is empty, and leads to the page that fills it."""
+    with lpisearch.open(tmp_path / "none.db") as library:
+        client = TestClient(create_app(library), base_url=HERE)
+        for address in ("/", "/?q=boat", "/labels", "/topics"):
+            shown = client.get(address).text
+            assert "No documents yet" in shown
+            assert 'role="alert"' not in shown
+            assert 'href="/library">Add documents' in shown
+        assert client.get("/library").status_code == 200
+        assert client.get("/settings").status_code == 200
