@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from starlette.concurrency import run_in_threadpool
@@ -265,7 +265,7 @@ def map_document(request: Request) -> Response:
     """Show a thumbnail of the map with one document on it, as part of a page."""
     name = request.query_params.get("id", "")
     shared = state_of(request)
-    nothing: dict[str, object] = {"name": name, "points": (), "here": None, "topic": None}
+    nothing: dict[str, Any] = {"name": name, "points": (), "here": None, "topic": None}
     try:
         if not computed(shared, "map", map_key(), lambda: drawn(shared)):
             return render(request, "map_place.html", trouble="", **nothing)
