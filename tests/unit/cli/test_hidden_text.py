@@ -45,7 +45,7 @@ _OUTPUTS = [
     ("config", ""),
     ("open TYPED", "Typed"),
     ("query Text -k 20 --trec", "Id"),
-    ("query --queries QUERIES", "Query Id"),
+    ("query --queries QUERIES -k 20", "Query Id"),
     ("query --queries QUERIES --json", "Query Id"),
     ("query --queries QUERIES --csv", "Query Id"),
     ("query --queries QUERIES --trec", "Query Id"),
