@@ -292,7 +292,6 @@ class ServerRecords:
     def _writing(self) -> Iterator[tuple[Connection, float]]:
         with self._stated(), self._opened().begin() as connection:
             if connection.dialect.name == "postgresql":
-                connection.execute(text("SET LOCAL synchronous_commit = off"))
                 connection.execute(_TURN)
             else:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 API = "/api/"
 MCP = "/mcp"
-PROGRAMS = (API, MCP)
+METRICS, HEALTH, READY = "/metrics", "/health", "/ready"
+PROGRAMS = (API, MCP, METRICS)
 """The beginnings of paths that programs request, which no browser shows."""
 _KIND = "urn:lpisearch:"
 _LONGEST = 2000
@@ -45,6 +46,7 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.LibraryNotFound: 404,
     errors.AssistantsUnavailable: 501,
     errors.LibraryUnwritable: 507,
+    errors.LibraryUnreachable: 503,
     errors.LibraryDamaged: 500,
     errors.DocumentDamaged: 500,
     errors.NotALibrary: 500,

@@ -34,7 +34,7 @@ from starlette.responses import RedirectResponse, Response
 from lpisearch.errors import LpiSearchError
 from lpisearch.options import ServeLimits, is_loopback
 from lpisearch.web.jobs import state_file
-from lpisearch.web.problems import API, PROGRAMS, Refusal, refusal
+from lpisearch.web.problems import API, HEALTH, PROGRAMS, READY, Refusal, refusal
 from lpisearch.web.state import RateTable, WebState, state_of
 
 if TYPE_CHECKING:
@@ -262,6 +262,7 @@ class HostMiddleware(Middleware):
 UPLOADS = "/api/v1/uploads", "/api/v1/classify/file", "/api/v1/similar/file", "/upload"
 """Paths at which, and below which, bodies may be as large as uploads."""
 _LATER = {"Retry-After": "1"}
+_MOST_PROBES = 20  # at a time, however many other requests there are
 _PLACE_SECONDS = 2.0
 
 
@@ -314,6 +315,7 @@ class LoadMiddleware(Middleware):
         super().__init__(app)
         self._is_guarded = is_guarded
         self._most = {"": limits.at_once, "guest": limits.at_once // 4, "stream": limits.streams}
+        self._most["probe"] = _MOST_PROBES
         self._active: Counter[tuple[str, str]] = Counter()
         self._freed, self._waiting = asyncio.Condition(), 0
 
@@ -357,6 +359,8 @@ class LoadMiddleware(Middleware):
     def _kind(self, path: str) -> str:
         if path.startswith(f"{API}v1/jobs/") and path.endswith("/events"):
             return "stream"
+        if path in {HEALTH, READY}:
+            return "probe"
         return "guest" if self._is_guarded and is_open(path) else ""
 
 
@@ -502,7 +506,7 @@ READS_ONLY = "lpisearch.reads_only"
 
 def is_open(path: str) -> bool:
     """Tell whether a path needs no token."""
-    return path == LOGIN or path.startswith("/static/")
+    return path in {LOGIN, HEALTH, READY} or path.startswith("/static/")
 
 
 def is_token(text: str, token: str) -> bool:

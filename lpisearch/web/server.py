@@ -31,11 +31,15 @@ from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
 from lpisearch.web.connections import Connections, without_repeats
 from lpisearch.web.jobs import INTERRUPTED, adopt, now, state_file
+from lpisearch.web.metrics import Metrics, MetricsMiddleware, health, metrics, ready
 from lpisearch.web.pages.templates import apology
 from lpisearch.web.problems import (
     HANDLERS,
+    HEALTH,
     MCP,
+    METRICS,
     PROGRAMS,
+    READY,
     ErrorMiddleware,
     problem_of,
     wants_python,
@@ -134,7 +138,9 @@ def serve(
         ports = [settings.port and settings.port + at for at in range(1 + len(others))]
         opened = (_socket(replace(settings, port=port)) for port in ports)
         sockets = [stack.enter_context(contextlib.closing(one)) for one in opened]
-        memory = ServerMemory(folder=_records_folder(library.path, stack))
+        memory = ServerMemory(
+            metrics=Metrics(settings.workers), folder=_records_folder(library.path, stack)
+        )
         states = [WebState(one, settings, memory=memory) for one in (library, *others)]
         for state in states:
             adopt(state.records, state_file(state.library.path, "jobs").with_suffix(".json"))
@@ -152,10 +158,10 @@ def serve(
             with contextlib.ExitStack() as own:
                 for state in states:
                     own.enter_context(state.library)
-                copies = [WebState(one.library, settings, memory=memory) for one in states]
+                copies = [replace(one, worker=number) for one in states]
                 serve_sockets(copies, sockets, watches=number == 0)
 
-        Workers(settings.workers, serve_worker).run()
+        Workers(settings.workers, serve_worker, memory.metrics.note_restart).run()
         ended = (job for one in states for job in one.jobs.all() if job.state == INTERRUPTED)
         return [job for job in ended if max(job.begun, job.asked_at) >= began]
 
@@ -171,7 +177,9 @@ def serve_sockets(
     queues = [state.jobs for state in states]
     for job in (job for queue in queues for job in queue.interrupted()):
         _LOG.warning("The job “%s” from %s was interrupted", job.kind, job.asked_at)
-    warming = [warm_up(state.library) for state in states]
+    for state in states:
+        state.starting.set()
+    warming = [warm_up(state.library, state.starting.clear) for state in states]
 
     def announce_end() -> None:
         for queue in queues:
@@ -279,11 +287,9 @@ _STATIC = Path(__file__).parent / "static"
 _PATIENCE_SECONDS = 10.0
 
 
-def create_app(
-    library: Library, settings: ServeSettings | None = None, memory: ServerMemory | None = None
-) -> Starlette:
+def create_app(library: Library, settings: ServeSettings | None = None) -> Starlette:
     """Return the ASGI application that serves an open library."""
-    return app_of(WebState(library, settings or ServeSettings(), memory=memory or ServerMemory()))
+    return app_of(WebState(library, settings or ServeSettings()))
 
 
 def app_of(state: WebState) -> Starlette:
@@ -292,6 +298,9 @@ def app_of(state: WebState) -> Starlette:
         routes=[
             *pages.ROUTES,
             Route(MCP, state.assistants, methods=["POST"]),
+            Route(HEALTH, health),
+            Route(READY, ready),
+            Route(METRICS, metrics),
             Route("/favicon.ico", _icon),  # requested for PDFs, which link no icon
             Mount("/static", _Assets(directory=_STATIC), name="static"),
             Mount("/api/v1", routes=api.ROUTES, name="api"),
@@ -334,6 +343,7 @@ def _middleware(state: WebState) -> list[Middleware]:
     proxies = list(state.settings.behind_proxy)
     return [
         *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
+        Middleware(MetricsMiddleware, state=state),
         Middleware(HeaderMiddleware, state=state),
         Middleware(ErrorMiddleware),
         Middleware(HostMiddleware, names=names),
@@ -366,16 +376,17 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
 _QUESTION = "a"
 
 
-def warm_up(library: Library) -> Thread:
+def warm_up(library: Library, on_end: Callable[[], None] = lambda: None) -> Thread:
     """Import the search code, open the index and count facets, in a background thread."""
-    thread = Thread(target=_open, args=(library,), name="warming", daemon=True)
+    thread = Thread(target=_open, args=(library, on_end), name="warming", daemon=True)
     thread.start()
     return thread
 
 
-def _open(library: Library) -> None:
+def _open(library: Library, on_end: Callable[[], None]) -> None:
     with suppress(Exception):  # requests report what is wrong with a library
         library.search(_QUESTION, options=SearchOptions(k=1, facets=True))
+    on_end()
     # These objects stay until the end: the garbage collector, which pauses all responses, can
     # ignore them.
     gc.collect()

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
@@ -27,6 +28,7 @@ from lpisearch.files import limited_reading
 from lpisearch.library import server_records
 from lpisearch.web.connections import Connections, most_connections
 from lpisearch.web.jobs import Jobs, state_file
+from lpisearch.web.metrics import Metrics
 from lpisearch.web.problems import Refusal
 
 if TYPE_CHECKING:
@@ -172,12 +174,15 @@ class ServerMemory:
         Signs cookies where there is no token.
     rates
         How often each address may still send a request.
+    metrics
+        Counts of requests.
     folder
         Where records are, if not in the user's state folder.
     """
 
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     rates: RateTable = field(default_factory=RateTable)
+    metrics: Metrics = field(default_factory=Metrics)
     folder: Path | None = None
 
 
@@ -195,6 +200,8 @@ class WebState:
     memory: ServerMemory = field(default_factory=ServerMemory, repr=False)
     # The libraries of this server, this one too: their names and ports.
     shelf: list[tuple[str, int]] = field(default_factory=list)
+    worker: int = 0  # the number of this process
+    starting: Event = field(default_factory=Event, repr=False)  # set until the index is open
 
     @cached_property
     def connections(self) -> Connections:

@@ -59,13 +59,20 @@ class Workers:
     number
         How many processes there are at any time.
     serve
-        Serves until SIGTERM.
+        Serves until SIGTERM; gets the number of the worker.
+    on_death
+        Is called with the number of a worker that died.
     """
 
-    def __init__(self, number: int, serve: Callable[[int], object]) -> None:
+    def __init__(
+        self,
+        number: int,
+        serve: Callable[[int], object],
+        on_death: Callable[[int], None] = lambda _number: None,
+    ) -> None:
         if not hasattr(os, "fork"):
             raise WorkersUnavailable
-        self._number, self._serve = number, serve
+        self._number, self._serve, self._on_death = number, serve, on_death
         self._workers: dict[int, tuple[int, float]] = {}  # pid: its number, and when it began
         self._died_young = 0
         self._is_ending = False
@@ -118,6 +125,7 @@ class Workers:
             if not done or self._is_ending:
                 continue
             del self._workers[pid]
+            self._on_death(number)
             _LOG.warning("Worker %d (process %d) died: %s", number, pid, _cause(status))
             if time.monotonic() - began < _YOUNG_SECONDS:
                 self._died_young += 1

@@ -192,13 +192,10 @@ def test_every_error_has_a_status() -> None:
     kinds = [each for each in vars(errors).values() if isinstance(each, type)]
     known = [each for each in kinds if issubclass(each, errors.LpiSearchError)]
     damage = {"LibraryDamaged", "DocumentDamaged", "NotALibrary", "IndexDamaged"}
-    found = {
-        each.__name__
-        for each in known
-        if status_of(each.__new__(each)) >= 500
-        and each not in {errors.LibraryUnwritable, errors.AssistantsUnavailable}
-    }
-    assert found == damage
+    statuses = {each.__name__: status_of(each.__new__(each)) for each in known}
+    own = {"LibraryUnwritable", "AssistantsUnavailable", "LibraryUnreachable", "AddressRefused"}
+    assert {name for name, status in statuses.items() if status >= 500} == damage | own
+    assert statuses["LibraryUnreachable"] == 503
 
 
 def test_a_library_that_is_not_there_yet(tmp_path: Any) -> None:
