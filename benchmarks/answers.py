@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import peers
 from benchmarks.scale_corpus import documents, write_corpus
 from lpisearch import SearchOptions, open  # noqa: A004 (the name of the front door)
 from lpisearch.index.calibration import calibrate, sample_documents
@@ -40,16 +40,6 @@ DIMS = 300
 QUERIES = 50
 CLASSIFIED = 200
 ADDED = 100
-# A process is measured from a small one: a child begins with the memory of the one that forks it.
-LAUNCHER = """
-import json, resource, subprocess, sys, time
-begun = time.perf_counter()
-code = subprocess.call(sys.argv[1:])
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-taken = time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
-print(json.dumps(taken), file=sys.stderr)
-sys.exit(code)
-"""
 
 
 class Taken(NamedTuple):
@@ -138,16 +128,8 @@ def verb(library: Path, *words: str) -> Taken:
 
 def process(command: list[str]) -> tuple[str, Taken]:
     """Run a process; return what it wrote, and what it took."""
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", LAUNCHER, *command],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    *said, taken = done.stderr.splitlines()
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed: {said}")
-    return done.stdout, Taken(*json.loads(taken))
+    taken = peers.process(command)
+    return taken.printed, Taken(taken.seconds, taken.cpu, taken.peak_mb)
 
 
 def warm(library: Path) -> dict[str, tuple[float, float]]:

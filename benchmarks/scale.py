@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,8 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.beside import truncated_svd
+from benchmarks.peers import peer_command, process
 from benchmarks.scale_corpus import documents, write_corpus
-from benchmarks.scale_peers import peers_of_ingest, scan_of_vectors, truncated_svd
 from lpisearch import SearchOptions, open  # noqa: A004 (the name of the front door)
 
 if TYPE_CHECKING:
@@ -36,16 +36,6 @@ END = "<!-- end of measured -->"
 HEAD = f"| {'':30} | seconds | processor | peak MB |\n| :{'-' * 29} | ---: | ---: | ---: |"
 QUERIES = 100
 CLASSIFIED = 200
-# A process is measured from a small one: a child begins with the memory of the one that forks it.
-LAUNCHER = """
-import resource, subprocess, sys, time
-begun = time.perf_counter()
-code = subprocess.call(sys.argv[1:])
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-seconds = time.perf_counter() - begun
-print(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss, file=sys.stderr)
-sys.exit(code)
-"""
 # What stands between the weighted matrix and the places of all documents.
 MAP_STAGES = ("finding neighbours", "projecting", "embedding documents")
 
@@ -193,14 +183,10 @@ def run(library: Path, *words: str) -> Step:
     """Run a verb as a process of its own and print what it took."""
     verb = words[0].split()
     program = [sys.executable, "-m", "lpisearch", "--db", str(library)]
-    command = [sys.executable, "-S", "-c", LAUNCHER, *program, *verb, "--json", *words[1:]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(words)} failed: {done.stderr}")
-    seconds, cpu, peak_kb = map(float, done.stderr.splitlines()[-1].split())
+    taken = process([*program, *verb, "--json", *words[1:]])
     name = "ingest again, --prune" if "--prune" in words else words[0]
-    step = Step(name, seconds, cpu, peak_kb * 1024 / 1e6, json.loads(done.stdout))
-    PAGE.say(f"| {name:30} | {seconds:7.2f} | {cpu:7.2f} | {step.peak_mb:,.0f} |")
+    step = Step(name, taken.seconds, taken.cpu, taken.peak_mb, json.loads(taken.printed))
+    PAGE.say(f"| {name:30} | {step.seconds:7.2f} | {step.cpu:7.2f} | {step.peak_mb:,.0f} |")
     return step
 
 
@@ -217,8 +203,8 @@ def answers(library: Path, texts: list[str]) -> dict[str, float]:
             p50, p95 = np.percentile(times, (50, 95))
             PAGE.say(f"| warm {by + ', p50':25} | {p50:7.4f} | p95 {p95:.4f} | |")
             medians[f"warm {by}"] = float(p50)
-    bare = float(np.median([_timed(lambda: scan_of_vectors(vectors)) for _ in range(20)]))
-    PAGE.say(f"| scan of 300 float32, NumPy     | {bare:7.4f} | | |")
+    bare = float(np.median([_timed(lambda: vectors @ vectors[0]) for _ in range(20)]))
+    PAGE.say(f"| product of 300 float32, NumPy  | {bare:7.4f} | | |")
     return medians
 
 
@@ -227,21 +213,19 @@ def beside_peers(
 ) -> None:
     """Compare with others that take in the same texts, and with TruncatedSVD of the same matrix."""
     PAGE.say()
-    for name, taken in peers_of_ingest(corpus, peers):
-        if taken is None:
-            PAGE.say(f"- {name}: not installed")
+    for name in ("fts5", "tantivy", "bm25s"):
+        if name not in peers:
             continue
-        PAGE.say(
-            f"- {name}: {taken.seconds:.1f} s, {taken.cpu:.1f} s of CPU time; ingest takes "
-            f"{seconds['ingest'] / taken.cpu:.2f} times that"
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            cpu = process([*peer_command(name), str(corpus), folder]).cpu
+        ratio = seconds["ingest"] / cpu
+        PAGE.say(f"- {name}: {cpu:.1f} s of CPU time; ingest takes {ratio:.2f} times that")
     if "svd" in peers:
-        taken = truncated_svd(library, dims)
+        cpu = truncated_svd(library, dims)
         mapped = sum(seconds.get(f"index: {stage}", 0) for stage in MAP_STAGES)
         PAGE.say(
-            f"- TruncatedSVD of the same matrix, {dims} dimensions: {taken.seconds:.1f} s, "
-            f"{taken.cpu:.1f} s of CPU time; neighbours, model and embedding take "
-            f"{mapped / taken.cpu:.2f} times that"
+            f"- TruncatedSVD of the same matrix, {dims} dimensions: {cpu:.1f} s of CPU time; "
+            f"neighbours, model and embedding take {mapped / cpu:.2f} times that"
         )
 
 

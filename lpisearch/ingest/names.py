@@ -229,8 +229,16 @@ class FileNames:
 
 @lru_cache(maxsize=1024)
 def _names(relative: str, root: str) -> tuple[str, str, str]:
-    absolute = (PurePath(root) / relative).as_posix()
-    return relative, f"{PurePath(root).name}/{relative}", absolute
+    name, folder = _of_root(root)
+    absolute = f"{folder}{relative}" if folder else PurePath(relative).as_posix()
+    return relative, f"{name}/{relative}", absolute
+
+
+@lru_cache(maxsize=64)
+def _of_root(root: str) -> tuple[str, str]:
+    """Return the name of a folder, and what its files' absolute paths begin with."""
+    folder = PurePath(root)
+    return folder.name, f"{folder.as_posix().rstrip('/')}/" if root else ""
 
 
 def read_label_file(

@@ -300,7 +300,11 @@ def relative_path(path: str, root: str) -> str:
 
 def root_of(file: DiscoveredFile, known: Source | None) -> str:
     """Return the folder that names a file: the outer one if it was found under two."""
-    if known and f"{file.root}{os.sep}".startswith(f"{known.root}{os.sep}"):
+    if (
+        known
+        and known.root != file.root
+        and f"{file.root}{os.sep}".startswith(f"{known.root}{os.sep}")
+    ):
         return known.root
     return file.root
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,7 @@ from lpisearch.search.passages import Passages
 from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     Chosen = dict[int, Details | None]
 
 _MORE = 10
+_FEW = 50  # ranks are counted one by one
 _GROUPED = 1000
 _FEWEST_WORDS = 5
-_AT_ONCE = 100
 _READ_AT_ONCE = 50  # the most documents whose texts are read while they are chosen
 _TEXT = 200_000  # characters that are compared, and searched for a passage
 
@@ -54,7 +53,11 @@ def present(
         chosen, changed = select(scores, snapshot, options, twins)
     else:
         chosen, changed = _select_sorted(scores, snapshot, options, twins)
-    hits = _hits(chosen, scores, query, snapshot, options, twins=twins)
+    findable = _findable(scores, options)
+    alike = None if twins is None else twins.sizes(findable)
+    hits = _hits(
+        chosen, scores, query, snapshot, options, twins=twins, alike=alike, findable=findable
+    )
     notes = (
         about_correction(query),
         *query.notes,
@@ -66,8 +69,7 @@ def present(
         CHANGED if changed else "",
         "" if hits else why_none(snapshot.transaction, options.where),
     )
-    findable = _findable(scores, options)
-    hidden = 0 if twins is None else twins.hidden(findable)
+    hidden = 0 if alike is None else int(alike.sum()) - int(np.count_nonzero(alike))
     total, end = len(findable) - hidden, options.offset + options.k
     return Answer(
         hits,
@@ -110,18 +112,12 @@ def _select_sorted(
     ranks = snapshot.sort_ranks(options.sort, scores.rows[numbers])
     numbers = numbers[np.lexsort((numbers, -rounded(scores.total[numbers]), ranks))]
     if twins is not None:
-        groups = twins.groups[numbers].astype(np.int64)
-        groups = np.where(groups < 0, -1 - np.arange(len(groups)), groups)
-        numbers = numbers[np.sort(np.unique(groups, return_index=True)[1])]
+        numbers = numbers[twins.first_ones(numbers)]
     end = options.offset + options.k
     chosen: Chosen = dict.fromkeys(numbers[: options.offset].tolist())
-    changed = 0
-    page = numbers[options.offset : end].tolist()
-    for number, details in _details(scores, snapshot, page, with_text=options.k <= _READ_AT_ONCE):
-        changed += details is None
-        if details is not None:
-            chosen[number] = details if options.k <= _READ_AT_ONCE else None
-    return chosen, changed
+    page, with_text = numbers[options.offset : end], options.k <= _READ_AT_ONCE
+    found, gone = _read(scores, snapshot, page, with_text=with_text)
+    return chosen | found, gone
 
 
 def select(
@@ -135,73 +131,69 @@ def select(
         Their numbers in order, also those before the offset, each with its details if these were
         read with their texts; and how many were skipped because they changed or are gone.
     """
-    needed = count = _needed(options)
+    needed = count = options.offset + options.k if options.k else 0
     while True:
-        chosen, changed = _select(scores, snapshot, options, twins, count)
-        if len(chosen) >= needed or count >= len(scores.rows) or not needed:
-            return chosen, changed
+        numbers = _best(scores, snapshot, count)
+        if options.min_score is not None:
+            numbers = numbers[rounded(scores.total[numbers]) >= options.min_score]
+        ended = count >= len(scores.rows) or len(numbers) < count
+        if ended or twins is None or len(twins.first_ones(numbers)) >= needed:
+            chosen, changed = _unchanged(numbers, needed, scores, snapshot, twins)
+            if ended or len(chosen) >= needed:
+                return chosen, changed
         count = 2 * count + _MORE
 
 
-def _select(
+def _unchanged(
+    numbers: NDArray[np.int64],
+    needed: int,
     scores: Scores,
     snapshot: Snapshot,
-    options: SearchOptions,
     twins: _Twins | None,
-    count: int,
 ) -> tuple[Chosen, int]:
+    """Choose the first documents that are as they were indexed, one of several twins."""
     chosen: Chosen = {}
-    changed = 0
-    seen: set[int] = set()
-    needed = _needed(options)
-    with_text = needed <= _READ_AT_ONCE
-    numbers = _best(scores, snapshot, count)
-    for number, details in _details(scores, snapshot, numbers, with_text=with_text):
-        if options.min_score is not None and _rounded(scores.total, number) < options.min_score:
-            break
-        group = -1 if twins is None else twins.group(number)
-        if details is None:
-            changed += 1
-        elif group < 0 or group not in seen:
-            chosen[number] = details if with_text else None
-            seen.add(group)
-        if len(chosen) == needed:
-            break
-    return chosen, changed
+    changed, with_text, every = 0, needed <= _READ_AT_ONCE, numbers.tolist()
+    while len(chosen) < needed and len(numbers):
+        firsts = np.arange(len(numbers)) if twins is None else twins.first_ones(numbers)
+        firsts = firsts[: needed - len(chosen)]
+        found, gone = _read(scores, snapshot, numbers[firsts], with_text=with_text)
+        chosen |= found
+        changed += gone
+        # A twin of a document that has changed stands for it.
+        numbers = np.delete(numbers, firsts)
+        if twins is not None and len(chosen) < needed:
+            numbers = numbers[~twins.has_one_of(list(chosen), numbers)]
+    return {number: chosen[number] for number in every if number in chosen}, changed
 
 
-def _needed(options: SearchOptions) -> int:
-    """Return how many documents are chosen: those before the offset, too."""
-    return options.offset + options.k if options.k else 0
-
-
-def _best(scores: Scores, snapshot: Snapshot, count: int) -> list[int]:
+def _best(scores: Scores, snapshot: Snapshot, count: int) -> NDArray[np.int64]:
     """Return the numbers of the best documents in order."""
 
     def ranks_of_ids(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = scores.rows[numbers].tolist()
-        details = snapshot.transaction.documents.details(rows, characters=0)
-        return alphabet_ranks([details[row].id if row in details else "" for row in rows])
+        known = snapshot.transaction.documents.identities(rows)
+        return alphabet_ranks([known.get(row, ("", b""))[0] for row in rows])
 
-    numbers: list[int] = best(scores.total, count, ranks_of_ids, scores.candidates).tolist()
-    return numbers
+    return best(scores.total, count, ranks_of_ids, scores.candidates)
 
 
-def _details(
-    scores: Scores, snapshot: Snapshot, numbers: list[int], *, with_text: bool
-) -> Iterator[tuple[int, Details | None]]:
-    """Yield each number with its document, or None if that is gone or has changed."""
-    for start in range(0, len(numbers), _AT_ONCE):
-        some = numbers[start : start + _AT_ONCE]
-        rows = [int(scores.rows[number]) for number in some]
-        characters = _TEXT if with_text else 0
-        read = snapshot.transaction.documents.details(rows, characters=characters)
-        for number, row in zip(some, rows, strict=True):
-            details = read.get(row)
-            if details is not None and scores.hashes is not None:
-                same = details.content_hash == scores.hashes[number].tobytes()
-                details = details if same else None
-            yield number, details
+def _read(
+    scores: Scores, snapshot: Snapshot, numbers: NDArray[np.int64], *, with_text: bool
+) -> tuple[Chosen, int]:
+    """Read documents, those that did not change; return also the number of the others."""
+    documents, rows = snapshot.transaction.documents, scores.rows[numbers].tolist()
+    details = documents.details(rows, characters=_TEXT) if with_text else {}
+    known = {} if with_text else documents.identities(rows)
+    hashes = {row: one.content_hash for row, one in details.items()}
+    hashes |= {row: content_hash for row, (_, content_hash) in known.items()}
+    found = {
+        number: details.get(row)
+        for number, row in zip(numbers.tolist(), rows, strict=True)
+        if row in hashes
+        and (scores.hashes is None or hashes[row] == scores.hashes[number].tobytes())
+    }
+    return found, len(numbers) - len(found)
 
 
 def _hits(
@@ -212,6 +204,8 @@ def _hits(
     options: SearchOptions,
     *,
     twins: _Twins | None,
+    alike: NDArray[np.int64] | None,
+    findable: NDArray[np.int64],
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents."""
     documents = snapshot.transaction.documents
@@ -223,26 +217,25 @@ def _hits(
     read = {int(scores.rows[number]): chosen[number] for number in numbers}
     unread = [row for row, details in read.items() if details is None]
     details = read | (documents.details(unread, _TEXT) if unread else {})
-    findable = _findable(scores, options) if twins else None
-    bm25_leg, cosine_leg = _Leg(scores.bm25, scores), _Leg(scores.cosines, scores)
+    bm25_leg, cosine_leg = (_leg(own, numbers, scores) for own in (scores.bm25, scores.cosines))
+    totals = rounded(scores.total[numbers]).tolist()
     hits = []
-    for rank, number in enumerate(numbers, start=options.offset + 1):
+    for at, number in enumerate(numbers):
         shown = details[int(scores.rows[number])]
         if shown is None:
             continue
-        bm25, bm25_rank = bm25_leg.of(number)
-        cosine, cosine_rank = cosine_leg.of(number)
-        others = twins.others(number, findable) if twins else 0
-        versions = twins.versions(number, findable) if twins else 0
+        (bm25, bm25_rank), (cosine, cosine_rank) = bm25_leg[at], cosine_leg[at]
+        others = 0 if twins is None or alike is None else twins.others(number, alike)
+        versions = 0 if twins is None else twins.versions(number, findable, others)
         hits.append(
             Hit(
-                rank=rank,
+                rank=options.offset + at + 1,
                 id=shown.id,
                 title=shown.title,
                 labels=shown.labels,
                 path=shown.path,
                 date=shown.date,
-                score=_rounded(scores.total, number),
+                score=totals[at],
                 cosine=cosine,
                 bm25=bm25,
                 cosine_rank=cosine_rank,
@@ -286,49 +279,46 @@ class _Twins:
                 groups[number] = first.setdefault(own, number)
         return cls(groups)
 
-    def group(self, number: int) -> int:
-        """Return the group of a document."""
-        return int(self.groups[number])
+    def first_ones(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the positions of the documents that are the first of their group, or in none."""
+        groups = self.groups[numbers].astype(np.int64)
+        groups = np.where(groups < 0, -1 - np.arange(len(groups)), groups)
+        return np.sort(np.unique(groups, return_index=True)[1])
 
-    def others(self, number: int, findable: NDArray[np.int64] | None) -> int:
-        """Return how many other documents that may be found are in the group of a document."""
-        group = self.group(number)
-        if group < 0 or findable is None:
+    def has_one_of(self, some: list[int], numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which documents are in a group that one of some others is in."""
+        groups = self.groups[numbers]
+        return (groups >= 0) & np.isin(groups, self.groups[some])
+
+    def versions(self, number: int, findable: NDArray[np.int64], others: int) -> int:
+        """Return how many of the other documents in the group of a document are versions of it."""
+        if self.same is None or self.same is self.groups or not others:
             return 0
-        return max(int(np.count_nonzero(self.groups[findable] == group)) - 1, 0)
+        own = self.same[number]
+        alike = int(np.count_nonzero(self.same[findable] == own)) - 1 if own >= 0 else 0
+        return max(others - alike, 0)
 
-    def versions(self, number: int, findable: NDArray[np.int64] | None) -> int:
-        """Return how many other documents that may be found are versions of a document."""
-        if self.same is None or self.same is self.groups or findable is None:
-            return 0
-        alike = np.count_nonzero(self.same[findable] == self.same[number])
-        return max(self.others(number, findable) - int(alike) + 1, 0)
-
-    def hidden(self, findable: NDArray[np.int64]) -> int:
-        """Return how many of the documents that may be found are not the first of their group."""
+    def sizes(self, findable: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many of the documents that may be found are in each group."""
         groups = self.groups[findable]
-        grouped = groups[groups >= 0]
-        return len(grouped) - len(np.unique(grouped))
+        return np.bincount(groups[groups >= 0])
+
+    def others(self, number: int, sizes: NDArray[np.int64]) -> int:
+        """Return how many other documents that may be found are in the group of a document."""
+        group = int(self.groups[number])
+        return max(int(sizes[group]) - 1, 0) if 0 <= group < len(sizes) else 0
 
 
-def _rounded(scores: NDArray[np.float32], number: int) -> float:
-    return float(rounded(scores[number : number + 1])[0])
-
-
-class _Leg:
-    """The scores of one leg, and the ranks among the documents that may be found."""
-
-    def __init__(self, values: NDArray[np.float32] | None, scores: Scores) -> None:
-        self._values = values
-        self._candidates = scores.candidates
-
-    def of(self, number: int) -> tuple[float | None, int | None]:
-        """Return the score of a document, and its rank."""
-        if self._values is None:
-            return None, None
-        return _rounded(self._values, number), rank_of(self._pool, float(self._values[number]))
-
-    @cached_property
-    def _pool(self) -> NDArray[np.float32]:
-        assert self._values is not None  # noqa: S101
-        return self._values if self._candidates is None else self._values[self._candidates]
+def _leg(
+    values: NDArray[np.float32] | None, numbers: list[int], scores: Scores
+) -> list[tuple[float | None, int | None]]:
+    """Return the score of documents by one leg, and the ranks among those that may be found."""
+    if values is None:
+        return [(None, None)] * len(numbers)
+    pool = values if scores.candidates is None else values[scores.candidates]
+    own = values[numbers]
+    if len(numbers) > _FEW:
+        ranks = 1 + len(pool) - np.searchsorted(np.sort(pool), own, "right")
+    else:
+        ranks = np.array([rank_of(pool, value) for value in own.tolist()], np.int64)
+    return list(zip(rounded(own).tolist(), ranks.tolist(), strict=True))

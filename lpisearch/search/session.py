@@ -8,6 +8,7 @@ in a new transaction, because the old one still sees the old register.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Any, Self
 
@@ -110,11 +111,15 @@ class Session:
         missing_folder = ""
         while True:
             with self.store.reading() as transaction:
-                entry = None if index is None else entry_named(transaction, index)
+                state = transaction.state()
+                entry = None
+                if index is not None:
+                    read = partial(entry_named, transaction, index)
+                    entry = self.remember(state, f"entry {index}", read)
                 opened, trouble = self._open(transaction, entry)
                 # A folder that fails twice was not replaced in between: it is damaged.
                 if entry is None or trouble is None or entry.folder == missing_folder:
-                    yield Snapshot(self, transaction, index, opened, trouble)
+                    yield Snapshot(self, transaction, index, opened, trouble, state=state)
                     return
             missing_folder = entry.folder
 

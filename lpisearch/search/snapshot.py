@@ -54,11 +54,14 @@ class Snapshot:
         index: str | None,
         opened: tuple[IndexEntry, Engine] | None,
         trouble: SubspaceError | None,
+        *,
+        state: str,
     ) -> None:
         self.transaction, self.trouble = transaction, trouble
         self.entry: IndexEntry | None = opened[0] if opened else None
         self.engine: Engine | None = opened[1] if opened else None
-        self._session, self._index = session, index
+        self._session, self._state, self._index = session, state, index
+        self._languages_of: dict[str, str] = {}
 
     @cached_property
     def tokeniser(self) -> Tokeniser:
@@ -114,6 +117,11 @@ class Snapshot:
 
     def language_of(self, query: str) -> str:
         """Return the language of a query; "" if its words do not tell, or only one may be."""
+        if query not in self._languages_of:
+            self._languages_of[query] = self._language_of(query)
+        return self._languages_of[query]
+
+    def _language_of(self, query: str) -> str:
         if len(self.languages) < _SEVERAL:
             return next(iter(self.languages), "")
         from lpisearch.text.detection import language_of_query
@@ -172,10 +180,6 @@ class Snapshot:
     def remember(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return a result that holds for this state of the library, computed once."""
         return self._session.remember(self._state, name, compute)
-
-    @cached_property
-    def _state(self) -> str:
-        return self.transaction.state()
 
     def matching(self, where: Filter) -> Keys | None:
         """Return the keys of the documents that match a filter; None for all."""

@@ -40,6 +40,7 @@ _SHORT = 20_000  # characters of a text that is searched closely as a whole
 _REPEATS = 0.2
 _MOST_FOR_REPEATS = 1 + _REPEATS
 _WORD = re.compile(r"\S+")
+_STEP = 256  # characters whose white space is counted together
 _SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (full-width signs)
 
 
@@ -129,8 +130,12 @@ def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
     folded_signs = len("".join(text[:MOST_CHARACTERS].split()))
     begun = folded_signs - _signs(whole) + _signs(whole[:start])
     ended = begun + _signs(whole[start:end])
-    first = last = seen = 0
-    for word in _WORD.finditer(text):
+    first = last = seen = at = 0
+    while begun < ended and seen + (signs := len("".join(text[at : at + _STEP].split()))) <= begun:
+        if not signs:
+            break
+        seen, at = seen + signs, at + _STEP
+    for word in _WORD.finditer(text, at):
         size = word.end() - word.start()
         if seen <= begun < seen + size:
             first = last = word.start() + begun - seen

@@ -117,6 +117,15 @@ _DETAILS = _details_with(
     func.substr(DOCUMENTS.c.text, 1, bindparam("characters", type_=Integer), type_=Text)
 )
 _DETAILS_WITHOUT_TEXT = _details_with(literal(""))
+_IDENTITIES = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id, DOCUMENTS.c.content_hash).where(
+    among(DOCUMENTS.c.id)
+)
+_PART = select(func.substr(DOCUMENTS.c.text, bindparam("first"), bindparam("size"))).where(
+    DOCUMENTS.c.id == bindparam("key")
+)
+_SECTIONS_OF = select(SECTIONS.c.document_id, SECTIONS.c.sections).where(
+    among(SECTIONS.c.document_id)
+)
 # Whether a document, its labels and its sections match their checksums.
 _SOUND: ColumnElement[Any] = ~or_(
     differs(DOCUMENTS), *(part_differs(table, DOCUMENTS) for table in (LABELS, SECTIONS))
@@ -197,6 +206,11 @@ class SQLDocuments:
             details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
         return details
 
+    def identities(self, keys: Sequence[int]) -> dict[int, tuple[str, bytes]]:
+        """Return the id and the content hash of documents, by key; without missing ones."""
+        rows = self.connection.execute(_IDENTITIES, {"ids": json.dumps(list(keys))})
+        return {key: (name, content_hash) for key, name, content_hash in rows}
+
     def traits_of(self, keys: Iterable[int]) -> dict[int, Traits]:
         """Return what is known about documents, by key; nothing is known about missing ones."""
         table = TRAITS.c
@@ -247,26 +261,16 @@ class SQLDocuments:
 
     def parts(self, spans: Sequence[tuple[int, int, int]]) -> list[str]:
         """Return the parts of texts at (key, start, end); "" for missing documents."""
-        part = func.substr(DOCUMENTS.c.text, bindparam("first"), bindparam("size"))
-        statement = select(part).where(DOCUMENTS.c.id == bindparam("key"))
         rows = (
-            self.connection.execute(
-                statement, {"key": key, "first": start + 1, "size": end - start}
-            )
+            self.connection.execute(_PART, {"key": key, "first": start + 1, "size": end - start})
             for key, start, end in spans
         )
         return [row.scalar() or "" for row in rows]
 
     def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
         """Return the sections of documents that have any, by key."""
-        statement = select(SECTIONS.c.document_id, SECTIONS.c.sections)
-        return {
-            key: _as_sections(stored)
-            for some in chunks(keys, _ROWS_AT_ONCE)
-            for key, stored in self.connection.execute(
-                statement.where(SECTIONS.c.document_id.in_(some))
-            )
-        }
+        rows = self.connection.execute(_SECTIONS_OF, {"ids": json.dumps(list(keys))})
+        return {key: _as_sections(stored) for key, stored in rows}
 
     def count(self, where: Filter) -> int:
         """Return how many documents match a filter."""

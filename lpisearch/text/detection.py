@@ -385,6 +385,7 @@ class _Words:
         return scores
 
 
+@cache
 def _stopped(language: str) -> frozenset[str]:
     return stop_words(newest_list(language))
 

@@ -10,6 +10,7 @@ tokeniser looks them up before it removes it; in other languages it separates ("
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import Stemmer
@@ -130,6 +131,7 @@ _OLD_ALGORITHMS = {"porter", "dutch_porter"}
 _LANGUAGES = (*sorted(set(Stemmer.algorithms()) - _OLD_ALGORITHMS), NO_LANGUAGE)
 
 
+@cache
 def stop_words(name: str) -> frozenset[str]:
     """Return the list of that name; the empty name is the empty list."""
     if not name or name in _LISTS_OF:

@@ -75,12 +75,13 @@ class Tokeniser:
         self._stop_words = frozenset(map(normalise, stop_words(own.stop_words)))
         self._stem = _stemmer(own.language)
         self._others: dict[TokeniserSettings, Tokeniser] = {}
+        self._of_name: dict[str, Tokeniser] = {}
         self._cased = self.settings.version >= CASED_VERSION
         keep = "'" if self._apostrophes else ""
         self._separate = _separators(keep=keep, cased=self._cased)
         self._piece = re.compile(rf"(?:[^\x00-\x7f]|[A-Za-z0-9{keep}])+")
         self._chunks = _Cache(self._analyse)
-        self._tokens_of_chunk = _Cache(self.tokens)
+        self._chunks_with = _ChunksWith(self.tokens)
         self._spans_of_chunk: _Cache[str, tuple[tuple[int, int, str], ...]] = _Cache(
             lambda chunk: tuple(self._located(chunk))
         )
@@ -89,10 +90,12 @@ class Tokeniser:
         """Return the tokeniser for documents in a language ("": that of most)."""
         if not self.settings.is_mixed:
             return self
-        settings = self.settings.of_language(name)
-        if settings not in self._others:
-            self._others[settings] = Tokeniser(settings)
-        return self._others[settings]
+        if name not in self._of_name:
+            settings = self.settings.of_language(name)
+            if settings not in self._others:
+                self._others[settings] = Tokeniser(settings)
+            self._of_name[name] = self._others[settings]
+        return self._of_name[name]
 
     def of_text(self, text: str) -> Tokeniser:
         """Return the tokeniser for a document that is not in the library."""
@@ -122,16 +125,17 @@ class Tokeniser:
     ) -> Iterator[tuple[int, int, str]]:
         """Yield (start, end, token): the same tokens, with their positions in the text as given.
 
-        With `wanted`, only those tokens, and faster: few words of a text are analysed in full.
+        With `wanted`, only those tokens, and faster: of all distinct chunks, few have one.
         """
-        has_none = None if wanted is None else frozenset(wanted).isdisjoint
-        for chunk in _CHUNK.finditer(text):
-            original = chunk.group()
-            if has_none is not None and has_none(self._tokens_of_chunk[original]):
-                continue
-            for start, end, token in self._spans_of_chunk[original]:
-                if wanted is None or token in wanted:
+        if wanted is None:
+            for chunk in _CHUNK.finditer(text):
+                for start, end, token in self._spans_of_chunk[chunk.group()]:
                     yield chunk.start() + start, chunk.start() + end, token
+            return
+        for at, chunk in _occurrences(text, self._chunks_with.any_of(wanted, text)):
+            for start, end, token in self._spans_of_chunk[chunk]:
+                if token in wanted:
+                    yield at + start, at + end, token
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
@@ -222,6 +226,33 @@ class _Cache(dict[K, V]):
         return tokens
 
 
+class _ChunksWith:
+    """Tokens → the chunks of texts seen so far that have them; bounded in memory."""
+
+    def __init__(self, analyse: Callable[[str], list[str]]) -> None:
+        self._analyse = analyse
+        self._seen: set[str] = set()
+        self._with: defaultdict[str, set[str]] = defaultdict(set)
+
+    def any_of(self, wanted: Iterable[str], text: str) -> set[str]:
+        """Return the distinct chunks of a text that have any of some tokens."""
+        sought = frozenset(wanted)
+        if len(self._seen) >= CACHED_CHUNKS:
+            self._seen.clear()
+            self._with.clear()
+        chunks = set(text.split())
+        found: set[str] = set()
+        for chunk in chunks.difference(self._seen):
+            tokens = self._analyse(chunk)
+            if len(chunk) <= LONGEST_CACHED_CHUNK:
+                self._seen.add(chunk)
+                for token in tokens:
+                    self._with[token].add(chunk)
+            elif not sought.isdisjoint(tokens):
+                found.add(chunk)
+        return found.union(*(chunks & self._with[token] for token in sought if token in self._with))
+
+
 def _blocks(separated: bytes) -> Iterator[bytes]:
     """Yield a long text in pieces, split at separators."""
     start = 0
@@ -233,6 +264,21 @@ def _blocks(separated: bytes) -> Iterator[bytes]:
 
 
 _CHUNK = re.compile(r"\S+")
+
+
+def _occurrences(text: str, chunks: Iterable[str]) -> list[tuple[int, str]]:
+    """Return where each of some chunks is between white space, in the order of the text."""
+    found: list[tuple[int, str]] = []
+    for chunk in chunks:
+        size, at = len(chunk), text.find(chunk)
+        while at >= 0:
+            end = at + size
+            before, after = text[at - 1 : at] if at else "", text[end : end + 1]
+            if (not before or before.isspace()) and (not after or after.isspace()):
+                found.append((at, chunk))
+            at = text.find(chunk, at + 1)
+    found.sort()
+    return found
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
