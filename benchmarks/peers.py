@@ -56,7 +56,8 @@ def process(command: list[str], environment: dict[str, str] | None = None) -> Ta
     )
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
-    return Taken(*json.loads(done.stderr.splitlines()[-1]), done.stdout)
+    cpu, peak_mb, seconds = json.loads(done.stderr.splitlines()[-1])
+    return Taken(cpu, peak_mb, seconds, done.stdout)
 
 
 def peer_command(name: str) -> list[str]:

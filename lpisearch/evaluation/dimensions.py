@@ -60,7 +60,7 @@ def show_dimensions(
     """
     _check(options)
     index, is_stored = _index(session, options, on_stage)
-    count = min(options.dims, index.loadings.shape[1])
+    count = min(options.dims, len(index.scales))
     with session.store.reading() as snapshot:
         dimensions = [_dimension(index, at, snapshot, options) for at in range(count)]
     return DimensionReport(
@@ -108,7 +108,7 @@ def _dimension(
     return Dimension(
         number=at + 1,
         eigenvalue=0.0 if spectrum is None else float(spectrum[at]),
-        words=int(np.count_nonzero(index.loadings[:, at])),
+        words=int(np.count_nonzero(index.packed_loadings.column(at))),
         above=above,
         below=below,
         documents_above=documents_above,
@@ -121,7 +121,7 @@ class _End:
 
     def __init__(self, index: SubspaceIndex, at: int, sign: int, snapshot: ReadTransaction) -> None:
         self.index, self.sign, self.snapshot = index, sign, snapshot
-        self.loadings = sign * np.asarray(index.loadings[:, at], dtype=np.float64)
+        self.loadings = sign * np.asarray(index.packed_loadings.column(at), dtype=np.float64)
         self.cosines = sign * np.asarray(index.packed_vectors.column(at), dtype=np.float64)
 
     def words(self, count: int) -> tuple[DimensionWord, ...]:

@@ -20,7 +20,7 @@ from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, FittedSubspace, fit_subspace, library_versions
 from lpisearch.index.plan import check_parallelism, parallel, plan_index
 from lpisearch.index.projection import Samples, with_typed_settings
-from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index
+from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, loading_arrays, open_index
 from lpisearch.messages import quoted
 from lpisearch.model.reports import BuiltIndex, IndexPlan, IndexReport
 from lpisearch.storage import open_store, writer_lock, writer_of
@@ -103,9 +103,10 @@ def build_index(
             _lock_when_free(library, on_stage),
             open_store(library, writable=True) as store,
         ):
-            files = workspace.files()
-            in_memory = {name: a for name, a in index.arrays.items() if name not in files}
-            in_workspace = {name: path for name, path in files.items() if name in index.arrays}
+            packed, arrays = loading_arrays(index), index.arrays
+            files = {name: path for name, path in workspace.files().items() if name not in packed}
+            in_memory = {name: a for name, a in arrays.items() if name not in files} | packed
+            in_workspace = {name: path for name, path in files.items() if name in arrays}
             folder = publish_index(
                 library,
                 store,

@@ -88,7 +88,9 @@ _RULES = {
     "document_frequencies": _Rule("iu", ("terms",)),
     "idf": _Rule("f", ("terms",)),
     "term_factors": _Rule("f", ("terms",)),
-    "loadings": _Rule("f", ("terms", "dimensions")),
+    "loadings": _Rule("fi", ("terms", "dimensions")),
+    "loading_steps": _Rule("f", ("terms",)),
+    "loading_scales": _Rule("f", ("dimensions",)),
     "scales": _Rule("f", ("dimensions",)),
     "lexicon": _Rule("u", ("bytes of words",)),
     "lexicon_starts": _Rule("iu", ("words + 1",), "bytes of words", is_ascending=True),
@@ -106,7 +108,7 @@ _RULES = {
 
 
 _FAMILIES = (
-    *("sequence_", "passage_sequence_", "plain_", "written_", "field_"),
+    *("loading_", "sequence_", "passage_sequence_", "plain_", "written_", "field_"),
     *("classifier_svm_", "classifier_map_svm_", "classifier_member"),
 )
 _TEXTS = ("terms", "lexicon", "field_lexicon", "plain_spellings", "written_words")

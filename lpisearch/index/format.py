@@ -250,9 +250,10 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 3  # the newest known: of a part of a library, no longer supported
+FORMAT = 4  # the newest known: of packed loadings
 # The oldest format that suffices is written, so that earlier versions can read it.
 _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
+SHARD_FORMAT = 3  # of a part of a library, no longer supported
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
@@ -306,7 +307,9 @@ class Manifest:
 
     @property
     def format(self) -> int:
-        """Format of the folder: 2 with a placement rule, else 1."""
+        """Format of the folder: 2 with a placement rule, 4 with packed loadings, else 1."""
+        if "loading_steps" in self.arrays:
+            return FORMAT
         return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
@@ -343,7 +346,7 @@ class Manifest:
             raise unreadable(folder, MANIFEST_FILE, error) from error
         number = values.get("format") if isinstance(values, dict) else None
         placement = values.get("placement", "") if isinstance(values, dict) else ""
-        if number == FORMAT:
+        if number == SHARD_FORMAT:
             raise IndexOutdated(str(values.get("name")), ["the documents of other shards"])
         if isinstance(number, int) and (number > FORMAT or not _is_known(placement)):
             raise IndexTooNew(folder, number)

@@ -190,7 +190,7 @@ class _Steps:
 
         scales = np.asarray(learned.arrays["scales"])
         shape = (rows.shape[0], len(scales))
-        is_packed = shape[0] >= subspace.PACKED_FROM
+        is_packed = shape[0] * shape[1] >= subspace.PACKED_FROM
         target = output.target(_UNPACKED if is_packed else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
             vectors = _scaled(learned.arrays[EMBEDDING], scales)

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 
 HASH_BYTES = 16
-PACKED_FROM = 50_000
-"""The number of documents from which a vector has two bytes per number (see docs/scale.md)."""
+PACKED_FROM = 1 << 20
+"""The size from which vectors and loadings have two bytes per number (see docs/scale.md)."""
 # Of a document added after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 _DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
@@ -60,10 +60,11 @@ class SubspaceIndex:
     """An index that is built or opened.
 
     The arrays by name: terms (UTF-8, one per line), document_frequencies, idf, loadings (terms x
-    dims) or those of a placement, eigenvalues (if the method has any), scales, vectors (documents x
-    dims; with vector_steps, vector_scales and vector_moments if packed), document_rows,
-    content_hashes, taken_in (documents x `TAKEN_IN`; zeros for documents of the build), those of
-    the postings, and those of passages if a document is long. They may be memory-mapped.
+    dims; with loading_steps, loading_scales if packed) or those of a placement, eigenvalues (if the
+    method has any), scales, vectors (documents x dims; with vector_steps, vector_scales and
+    vector_moments if packed), document_rows, content_hashes, taken_in (documents x `TAKEN_IN`;
+    zeros for documents of the build), those of the postings, and those of passages if a document
+    is long. They may be memory-mapped.
     """
 
     manifest: Manifest
@@ -95,6 +96,11 @@ class SubspaceIndex:
         """The factor of the weight of each term: below 1 for boilerplate."""
         every = self.arrays.get("term_factors")
         return np.ones(self.n_terms, np.float32) if every is None else every
+
+    @cached_property
+    def terms_of_sides(self) -> dict[tuple[int, bool], tuple[str, ...]]:
+        """The terms of each side of a dimension, as far as they were looked up."""
+        return {}
 
     @property
     def n_terms(self) -> int:
@@ -139,10 +145,11 @@ class SubspaceIndex:
         """What each document added after the build (documents x `TAKEN_IN`)."""
         return self._plain("taken_in")
 
-    @property
-    def loadings(self) -> NDArray[np.float32]:
+    @cached_property
+    def packed_loadings(self) -> PackedRows:
         """The linear map (terms x dims), if `is_linear`."""
-        return self._plain("loadings")
+        names = ("loadings", "loading_steps", "loading_scales")
+        return PackedRows(*(self._plain(name) for name in names if name in self.arrays))
 
     @property
     def scales(self) -> NDArray[np.float32]:
@@ -249,12 +256,17 @@ class SubspaceIndex:
         weights = self.weighting.apply(counts)
         if not self.is_linear:
             return self.project_weights(SparseRows.of_matrix(weights).unit())
-        return scaled_rows(weights @ self.loadings, self.scales)
+        own, columns = np.unique(weights.indices, return_inverse=True)
+        shape = (weights.shape[0], len(own))
+        narrowed = type(weights)((weights.data, columns, weights.indptr), shape=shape)
+        return scaled_rows(narrowed @ self.packed_loadings.at(own), self.scales)
 
     def project_weights(self, rows: SparseRows) -> NDArray[np.float32]:
         """Return the vectors of weights of terms of unit length; needs NumPy alone."""
         if self.is_linear:
-            coordinates = rows.product(self.loadings)
+            own, columns = np.unique(rows.indices, return_inverse=True)
+            narrowed = SparseRows(rows.indptr, columns, rows.data, len(own))
+            coordinates = narrowed.product(self.packed_loadings.at(own))
         else:
             coordinates = placement_rule(self.manifest.placement)(self._placement, rows)
         return scaled_rows(coordinates, self.scales)
@@ -298,6 +310,21 @@ def scaled_rows(
     lengths[lengths == 0] = 1
     scaled /= lengths[:, np.newaxis]
     return scaled
+
+
+def loading_arrays(index: SubspaceIndex) -> dict[str, NDArray[Any]]:
+    """Return the loadings as they are stored, if two bytes per number are worth while."""
+    loadings = index.arrays.get("loadings")
+    if loadings is None or loadings.size < PACKED_FROM or loadings.dtype.kind != "f":
+        return {}
+    packed = PackedRows.pack(loadings)
+    assert packed.steps is not None  # noqa: S101
+    assert packed.scales is not None  # noqa: S101
+    return {
+        "loadings": packed.codes,
+        "loading_steps": packed.steps,
+        "loading_scales": packed.scales,
+    }
 
 
 def vector_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:

@@ -81,7 +81,7 @@ def explain(
             SharedTopic(
                 dimension,
                 float(by_dimension[dimension]),
-                dimension_terms(index, dimension, side=float(query.unit[dimension])),
+                _terms_towards(index, dimension, is_positive=bool(query.unit[dimension] > 0)),
             )
             for dimension in np.argsort(-by_dimension, kind="stable")[:topics].tolist()
             if by_dimension[dimension] > 0
@@ -147,12 +147,20 @@ def related_words(query: Query, snapshot: Snapshot, k: int) -> list[tuple[str, f
     check_linear(index)
     columns = np.arange(index.n_terms, dtype=np.int32)
     once = index.weighting.weigh_query(columns, np.ones(len(columns), np.float32))
-    shares = once * (index.loadings @ (index.scales * query.vector))
+    shares = once * index.packed_loadings.times(index.scales * query.vector)
     best = np.argsort(-shares, kind="stable")[: k + len(own)].tolist()
     terms = index.vocabulary.terms
     near = {terms[at]: float(shares[at]) for at in best if shares[at] > 0 and terms[at] not in own}
     forms = written_forms(index, snapshot.transaction, list(near))
     return [(forms.get(term, term), share) for term, share in near.items()][:k]
+
+
+def _terms_towards(index: SubspaceIndex, dimension: int, *, is_positive: bool) -> tuple[str, ...]:
+    """Return the terms of one side of a dimension, which are found once for an open index."""
+    known, side = index.terms_of_sides, (dimension, is_positive)
+    if side not in known:
+        known[side] = dimension_terms(index, dimension, side=1 if is_positive else -1)
+    return known[side]
 
 
 def dimension_terms(
@@ -164,7 +172,7 @@ def dimension_terms(
     of what the term alone adds to the sum of squared coordinates over the corpus. By the loading
     alone, words of a single document would come first. `side` is positive, negative, or 0 for both.
     """
-    loadings = np.asarray(index.loadings[:, dimension], np.float64)
+    loadings = np.asarray(index.packed_loadings.column(dimension), np.float64)
     towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
     documents = index.vocabulary.document_frequencies
     moves = towards * index.weighting.idf * np.sqrt(documents)
@@ -180,7 +188,7 @@ class _Side:
     def __init__(self, index: SubspaceIndex, counts: TermCounts) -> None:
         self.columns = counts.indices
         self._weights = index.weighting.weigh_query(counts.indices, counts.counts)
-        self._loadings = index.loadings
+        self._loadings = index.packed_loadings
         self._scales = np.asarray(index.scales, np.float64)
         vector = np.zeros(len(self._scales))
         for _, rows in self.blocks():
@@ -193,7 +201,7 @@ class _Side:
         for start in range(0, len(self.columns), _BLOCK):
             columns = self.columns[start : start + _BLOCK]
             weights = self._weights[start : start + _BLOCK, np.newaxis]
-            yield columns, self._loadings[columns] * self._scales * weights
+            yield columns, self._loadings.at(columns) * self._scales * weights
 
     def contributions(self, other: Floats) -> Floats:
         """Return what each term adds to the cosine with a unit vector."""

@@ -160,7 +160,7 @@ def semantic_weights(
     """
     columns, counts, _ = index.vocabulary.count(tokens)
     scales = np.asarray(index.scales, np.float64)  # the square of a small float32 is 0
-    rows = index.loadings[columns] * scales
+    rows = index.packed_loadings.at(columns) * scales
     weights = index.weighting.weigh_query(columns, counts)
     length = float(np.linalg.norm(weights @ rows)) or 1.0
     shares = weights * (rows @ query_vector) / length

@@ -128,14 +128,18 @@ class Tokeniser:
         With `wanted`, only those tokens, and faster: of all distinct chunks, few have one.
         """
         if wanted is None:
-            for chunk in _CHUNK.finditer(text):
-                for start, end, token in self._spans_of_chunk[chunk.group()]:
-                    yield chunk.start() + start, chunk.start() + end, token
+            for match in _CHUNK.finditer(text):
+                for start, end, token in self._spans_of_chunk[match.group()]:
+                    yield match.start() + start, match.start() + end, token
             return
-        for at, chunk in _occurrences(text, self._chunks_with.any_of(wanted, text)):
+        for at, chunk in _occurrences(text, self.chunks_with(wanted, text)):
             for start, end, token in self._spans_of_chunk[chunk]:
                 if token in wanted:
                     yield at + start, at + end, token
+
+    def chunks_with(self, wanted: Iterable[str], text: str) -> set[str]:
+        """Return what has any of some tokens, of all that is between white space in a text."""
+        return self._chunks_with.any_of(wanted, text)
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
@@ -414,7 +418,11 @@ def surface_forms(
     """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     written: Counter[str] = Counter()
-    for chunk, count in Counter(text[:MOST_CHARACTERS].split()).items():
+    text = text[:MOST_CHARACTERS]
+    near = None if wanted is None else tokeniser.chunks_with(wanted, text)
+    for chunk, count in Counter(text.split()).items():
+        if near is not None and chunk not in near:
+            continue
         for start, end, token in tokeniser.spans(chunk, wanted):
             forms[token][chunk[start:end].casefold()] += count
             written[chunk[start:end]] += count

@@ -16,6 +16,7 @@ from lpisearch.index import format as index_format
 from lpisearch.index import pipeline, plan
 from lpisearch.index.build import build_index
 from lpisearch.index.format import open_folder
+from lpisearch.numeric.rows import SparseRows
 from lpisearch.options import IndexOptions
 from tests.indexing import open_index
 
@@ -63,7 +64,33 @@ def test_places_of_a_large_library_are_packed(
     assert packed.packed_vectors.codes.dtype == np.int16
     assert not {"unpacked_places"} & packed.arrays.keys()
     np.testing.assert_allclose(packed.vectors, before, atol=1e-4)
+    assert (packed.manifest.format, packed.packed_loadings.codes.dtype) == (4, np.int16)
     assert lpisearch.open(library).search("ship", k=3).hits
+
+
+def test_packed_loadings_place_explain_and_name_as_plain_ones(
+    library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build_index(library, OPTIONS)
+    plain = open_index(library)
+    monkeypatch.setattr("lpisearch.index.subspace.PACKED_FROM", 10)
+    build_index(library, OPTIONS)
+    packed = open_index(library)
+    every = slice(None)
+    loadings = plain.packed_loadings.at(every)
+    np.testing.assert_allclose(packed.packed_loadings.at(every), loadings, atol=1e-3)
+    columns = np.arange(plain.n_terms, dtype=np.int32)
+    one = SparseRows.of_query(columns[:5], np.ones(5, np.float32), plain.n_terms)
+    np.testing.assert_allclose(packed.project_weights(one), plain.project_weights(one), atol=1e-3)
+    note = tmp_path / "new.txt"
+    note.write_text("The ship sails to the harbour with bread and coffee.\n")
+    with lpisearch.open(library) as opened:
+        (hit, *_) = opened.search("ship", by="semantic", explain=True)
+        assert hit.explanation is not None
+        assert hit.explanation.total == pytest.approx(hit.explanation.cosine, abs=1e-6)
+        assert hit.cosine == pytest.approx(hit.explanation.cosine, abs=1e-3)
+        opened.ingest(note)
+        assert "new.txt" in {hit.id for hit in opened.search("ship bread coffee", k=5)}
 
 
 @pytest.mark.parametrize(

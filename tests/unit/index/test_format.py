@@ -11,7 +11,7 @@ import pytest
 
 from lpisearch.errors import IndexDamaged, IndexOutdated, IndexTooNew, IndexUnwritable
 from lpisearch.index import format as store
-from lpisearch.index.format import FORMAT, MANIFEST_FILE, Manifest, check_sizes
+from lpisearch.index.format import FORMAT, MANIFEST_FILE, SHARD_FORMAT, Manifest, check_sizes
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
 
@@ -133,7 +133,7 @@ def test_a_newer_format_is_refused(published: Path) -> None:
 
 
 def test_an_index_of_a_shard_is_to_be_built_anew(published: Path) -> None:
-    values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": FORMAT}
+    values = json.loads((published / MANIFEST_FILE).read_text()) | {"format": SHARD_FORMAT}
     (published / MANIFEST_FILE).write_text(json.dumps(values))
     with pytest.raises(IndexOutdated, match="other shards"):
         store.open_folder(published)
