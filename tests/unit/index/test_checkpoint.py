@@ -64,7 +64,8 @@ def test_places_of_a_large_library_are_packed(
     assert packed.packed_vectors.codes.dtype == np.int16
     assert not {"unpacked_places"} & packed.arrays.keys()
     np.testing.assert_allclose(packed.vectors, before, atol=1e-4)
-    assert (packed.manifest.format, packed.packed_loadings.codes.dtype) == (4, np.int16)
+    assert packed.manifest.format == 4
+    assert packed.packed_loadings.codes.dtype == np.int16
     assert lpisearch.open(library).search("ship", k=3).hits
 
 

@@ -11,7 +11,7 @@ from lpisearch import Library
 from lpisearch.index.build import build_index
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, IngestOptions
-from lpisearch.search import passages
+from lpisearch.search.snippets import snippet
 from lpisearch.storage.corpus import SQLDocuments
 from lpisearch.storage.sqlite.database import Cursor
 
@@ -57,7 +57,7 @@ class Work:
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     """Count statements, texts and snippets."""
     counted = Work()
-    execute, details, snippet = Cursor.execute, SQLDocuments.details, passages.snippet
+    execute, details = Cursor.execute, SQLDocuments.details
 
     def executed(cursor: Cursor, *words: Any) -> Cursor:
         counted.statements += 1
@@ -73,7 +73,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
     monkeypatch.setattr(Cursor, "execute", executed)
     monkeypatch.setattr(SQLDocuments, "details", read)
-    monkeypatch.setattr(passages, "snippet", cut)
+    monkeypatch.setattr("lpisearch.search.passages.snippet", cut)
     return counted
 
 
