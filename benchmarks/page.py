@@ -5,13 +5,14 @@ Without a library it makes one of 20,000 documents of the public collections nex
 Questions are typed at a key every 110 ms. Printed are the median, the 95 % quantile and the most
 of the time from the last key to the paint of its results, also after 20 s of thought before the
 last word; the processor time of the server, and that of a page without a search in the same run;
-the answers without results on the way, and the memory of the server; then frames of a map of
-100,000 points that is dragged and zoomed.
+the answers without results on the way, and the memory of the server, also after 2,000 searches;
+then frames of a map of 100,000 points that is dragged and zoomed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import statistics
@@ -22,7 +23,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 import numpy as np
 
@@ -46,6 +48,8 @@ QUESTIONS = (
 )
 KEY_MS, PAUSE_MS = 110, 20_000
 REPEATS, PAUSES = 5, 1
+SEARCHES = 2000
+QUERIES = Path(__file__).with_name("folder_queries.tsv")
 # From a key to the paint after the answer was put in its place: two frames later it is seen.
 _WATCH = """() => {
   window.keys = []; window.seen = []; window.empty = 0;
@@ -101,6 +105,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         with served(library) as (root, process):
             typed(browser, root, process)
+            searched(root, process)
             moved(browser, root)
         browser.close()
 
@@ -174,10 +179,28 @@ def typed(browser: Browser, root: str, process: int) -> None:
     print(f"processor time of the server for a question:    {spent:.0f} ms")
     print(f"processor time of a page without a search:      {plain:.1f} ms each")
     print(f"states without results while typing:            {empty}")
-    memory = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    resident = next(line for line in memory.splitlines() if line.startswith("VmRSS:"))
-    print(f"memory of the server:                           {int(resident.split()[1]) // 1024} MB")
+    print(f"memory of the server:                           {_memory(process)}")
     page.close()
+
+
+def searched(root: str, process: int) -> None:
+    """Search for four words drawn from questions, many times, and print the memory after it."""
+    words = sorted(set(re.findall(r"[a-z]{3,}", QUERIES.read_text(encoding="utf-8").lower())))
+    random = np.random.default_rng(0)
+    for _ in range(SEARCHES):
+        query = urlencode({"q": " ".join(random.choice(words, 4, replace=False))})
+        urlopen(Request(f"{root}/?{query}", headers={"X-Part": "page"})).read()  # noqa: S310
+    print(f"memory after {SEARCHES:,} searches:                    {_memory(process)}")
+
+
+def _memory(process: int) -> str:
+    """Return the memory of a process, and of that what belongs to it alone, not to mapped files."""
+    stated = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    own, mapped = (
+        int(re.findall(rf"^{name}:\s*(\d+)", stated, re.MULTILINE)[0]) // 1024
+        for name in ("RssAnon", "RssFile")
+    )
+    return f"{own} MB of its own, and {mapped} MB of mapped files"
 
 
 def _last_key(page: Page, question: str, pause: int = 0) -> float:
