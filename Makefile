@@ -95,8 +95,7 @@ site: $(VENV)/.installed-dev   ## build the documentation as a site, in build/si
 	$(BIN)/python docs/site.py
 
 bench: $(VENV)/.installed-dev   ## measure speed and memory, side by side with peers
-	$(BIN)/python benchmarks/ingest.py
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/beside.py
 
 results: $(VENV)/.installed-dev   ## write docs/results.md from public collections
 	$(BIN)/python benchmarks/results.py
