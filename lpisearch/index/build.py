@@ -13,7 +13,7 @@ import numpy as np
 
 from lpisearch.errors import BadOption, LibraryLocked, VectorsUnavailable
 from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_files, peak_megabytes
-from lpisearch.index.directory import IndexLocation, choose_location, entry_named
+from lpisearch.index.directory import IndexLocation, choose_location, entry_named, publish_index
 from lpisearch.index.field_words import Fields, read_fields
 from lpisearch.index.inversion import HASH_BYTES, write_sequences
 from lpisearch.index.partitions import Partitions
@@ -25,7 +25,7 @@ from lpisearch.messages import quoted
 from lpisearch.model.reports import BuiltIndex, IndexPlan, IndexReport
 from lpisearch.storage import open_store, writer_lock, writer_of
 from lpisearch.storage.integrity import fingerprint
-from lpisearch.storage.metadata import TOKENISER, IndexEntry
+from lpisearch.storage.metadata import TOKENISER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lpisearch.location import Location
     from lpisearch.model.documents import TokenShard
     from lpisearch.options import IndexOptions, IndexSpec
-    from lpisearch.storage.store import ReadTransaction, Store
+    from lpisearch.storage.store import ReadTransaction
     from lpisearch.storage.vector_store import VectorStore
     from lpisearch.text.encoders import CheckedEncoder
 
@@ -201,56 +201,6 @@ def _with_encoder(
         tokeniser = Tokenisers().of(index.manifest.tokeniser)
         facts |= calibrate_encoder(encoded, units, snapshot, tokeniser, store)
     return SubspaceIndex(replace(index.manifest, encoder=facts), encoded.arrays)
-
-
-def publish_index(
-    library: Location,
-    store: Store,
-    index: SubspaceIndex,
-    unchanged: dict[str, Path] | None = None,
-    *,
-    in_database: bool | None = None,
-) -> Path:
-    """Write an index folder and register it; the caller holds the writer lock.
-
-    `in_database` writes the tables that the database searches, too; None if the index before has
-    them.
-    """
-    from lpisearch.index.format import note_written, open_folder, publish, sweep
-
-    manifest = index.manifest
-    with store.reading() as snapshot:
-        location = IndexLocation.of(library, snapshot)
-    location.check_ours()
-    folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode)
-    entry = IndexEntry(
-        name=manifest.name,
-        method=manifest.method,
-        parameters=manifest.spec.as_dict(),
-        fingerprint=manifest.fingerprint,
-        folder=folder.name,
-        created_at=manifest.created,
-    )
-    note_written(folder)  # for readers that open it as soon as it is registered
-    # Durable: the old folder may go only when no power cut can bring its entry back.
-    with store.writing(durable=True) as transaction:
-        before = {entry.folder: entry.name for entry in transaction.indexes.entries()}
-        transaction.indexes.save(entry)
-        used = {entry.folder for entry in transaction.indexes.entries()}
-        location.keep(transaction, folder, used)
-        if (tables := transaction.search_tables) is not None:
-            if in_database is None:
-                own = [old for old, name in before.items() if name == entry.name]
-                in_database = any(map(tables.exist, own))
-            if in_database and not tables.exist(folder.name):
-                from lpisearch.index.in_database import write_tables
-
-                whole = SubspaceIndex(*open_folder(folder, verify=False))
-                write_tables(transaction, location, folder, whole)
-            tables.sweep({*used, *before})
-    sweep(location.folder, used)
-    note_written(folder)  # the sweep changed the link counts of files shared with old folders
-    return folder
 
 
 @contextmanager

@@ -38,11 +38,12 @@ from lpisearch.files import (
 from lpisearch.location import Address, Location, index_folder
 from lpisearch.messages import call
 from lpisearch.options import IndexSpec
+from lpisearch.storage.metadata import IndexEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lpisearch.storage.metadata import IndexEntry
+    from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
 
@@ -233,6 +234,57 @@ def choose_location(library: Location, store: Store, choice: str) -> None:
         if {path.name for path in before.folder.iterdir()} == {_MARK}:
             (before.folder / _MARK).unlink()
         before.folder.rmdir()
+
+
+def publish_index(
+    library: Location,
+    store: Store,
+    index: SubspaceIndex,
+    unchanged: dict[str, Path] | None = None,
+    *,
+    in_database: bool | None = None,
+) -> Path:
+    """Write an index folder and register it; the caller holds the writer lock.
+
+    `in_database` writes the tables that the database searches, too; None if the index before has
+    them.
+    """
+    from lpisearch.index.format import note_written, open_folder, publish, sweep
+
+    manifest = index.manifest
+    with store.reading() as snapshot:
+        location = IndexLocation.of(library, snapshot)
+    location.check_ours()
+    folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode)
+    entry = IndexEntry(
+        name=manifest.name,
+        method=manifest.method,
+        parameters=manifest.spec.as_dict(),
+        fingerprint=manifest.fingerprint,
+        folder=folder.name,
+        created_at=manifest.created,
+    )
+    note_written(folder)  # for readers that open it as soon as it is registered
+    # Durable: the old folder may go only when no power cut can bring its entry back.
+    with store.writing(durable=True) as transaction:
+        before = {entry.folder: entry.name for entry in transaction.indexes.entries()}
+        transaction.indexes.save(entry)
+        used = {entry.folder for entry in transaction.indexes.entries()}
+        location.keep(transaction, folder, used)
+        if (tables := transaction.search_tables) is not None:
+            if in_database is None:
+                own = [old for old, name in before.items() if name == entry.name]
+                in_database = any(map(tables.exist, own))
+            if in_database and not tables.exist(folder.name):
+                from lpisearch.index.in_database import write_tables
+                from lpisearch.index.subspace import SubspaceIndex
+
+                whole = SubspaceIndex(*open_folder(folder, verify=False))
+                write_tables(transaction, location, folder, whole)
+            tables.sweep({*used, *before})
+    sweep(location.folder, used)
+    note_written(folder)  # the sweep changed the link counts of files shared with old folders
+    return folder
 
 
 def _choice(library: Address, snapshot: ReadTransaction, choice: str) -> dict[str, Any]:

@@ -9,23 +9,25 @@ documents are copied in runs, and the few new ones are inserted.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lpisearch.errors import IndexNotHere, SubspaceError
-from lpisearch.index.directory import IndexLocation
+from lpisearch.index.directory import IndexLocation, publish_index
 from lpisearch.index.field_words import Fields, read_fields
 from lpisearch.index.postings import NEW, NO_COLUMN, Postings
 from lpisearch.index.sequences import SequenceWriter
 from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
 from lpisearch.messages import Message
+from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.text.spans import LONG_DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Location
+    from lpisearch.model.documents import Filter
     from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.vocabulary import Vocabulary
 
@@ -60,12 +63,12 @@ def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]
 
 def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     """Update one index; return a note if it should now be rebuilt."""
-    from lpisearch.index.build import publish_index
     from lpisearch.index.format import open_folder
     from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
 
     with store.reading() as snapshot:
-        covered = snapshot.corpus.fingerprint(entry.spec.where)
+        contents = _Contents.read(snapshot, entry.spec.where)
+        covered = contents.fingerprint
         if covered == entry.fingerprint:
             return []
         folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
@@ -76,7 +79,7 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
                 f"The index “{entry.name}” was built with different word rules or another "
                 "language than the library uses now."
             )
-        target = _Target.of(snapshot.corpus.content_hashes(entry.spec.where), index)
+        target = _Target.of(contents, index)
         fresh = target.rows[target.places < 0].tolist()
         arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
         now = SubspaceIndex(index.manifest, index.arrays | arrays)
@@ -99,6 +102,31 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 
 
+class _Contents(NamedTuple):
+    """The documents of the library: their keys, ascending, their contents, and a digest of both."""
+
+    rows: NDArray[np.int64]
+    hashes: NDArray[np.uint8]
+    fingerprint: str
+
+    @classmethod
+    def read(cls, snapshot: ReadTransaction, where: Filter) -> _Contents:
+        """Read them once: in a large library this takes as long as all else."""
+        from lpisearch.index.subspace import HASH_BYTES
+
+        rows, hashes = array("q"), bytearray()
+
+        def pairs() -> Iterator[tuple[int, bytes]]:
+            for key, content in snapshot.corpus.stream_hashes(where):
+                rows.append(key)
+                hashes.extend(content)
+                yield key, content
+
+        digest = fingerprint(pairs())
+        content = np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES)
+        return cls(np.frombuffer(rows, np.int64), content, digest)
+
+
 class _Target(NamedTuple):
     """The documents of the updated index."""
 
@@ -107,11 +135,8 @@ class _Target(NamedTuple):
     places: NDArray[np.int64]  # row of each in the index before, or `NEW`
 
     @classmethod
-    def of(cls, hashes: dict[int, bytes], index: SubspaceIndex) -> _Target:
-        from lpisearch.index.subspace import HASH_BYTES
-
-        rows = np.fromiter(hashes, np.int64, len(hashes))
-        content = np.frombuffer(b"".join(hashes.values()), np.uint8).reshape(-1, HASH_BYTES)
+    def of(cls, contents: _Contents, index: SubspaceIndex) -> _Target:
+        rows, content = contents.rows, contents.hashes
         before = index.document_rows
         at = np.searchsorted(before, rows)
         known = at < len(before)

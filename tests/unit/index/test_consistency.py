@@ -12,8 +12,8 @@ import pytest
 
 import lpisearch
 from lpisearch.errors import IndexDamaged
-from lpisearch.index.build import publish_index
 from lpisearch.index.consistency import _RULES, misfit, wrong_values
+from lpisearch.index.directory import publish_index
 from lpisearch.location import index_folder
 from lpisearch.storage import open_store
 from tests.indexing import open_index

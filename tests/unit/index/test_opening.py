@@ -21,8 +21,9 @@ from lpisearch.errors import (
 )
 from lpisearch.index import format as folders
 from lpisearch.index import format as index_format
-from lpisearch.index.build import build_index, fit_index, publish_index
+from lpisearch.index.build import build_index, fit_index
 from lpisearch.index.checkpoint import Stages
+from lpisearch.index.directory import publish_index
 from lpisearch.location import index_folder
 from lpisearch.options import IndexOptions
 from lpisearch.search.notes import out_of_date

@@ -13,7 +13,8 @@ import pytest
 
 import lpisearch
 from lpisearch.evaluation.retrieval import parse_measures, score_run
-from lpisearch.index.build import build_index, publish_index
+from lpisearch.index.build import build_index
+from lpisearch.index.directory import publish_index
 from lpisearch.index.subspace import SubspaceIndex, passage_arrays
 from lpisearch.options import IndexOptions
 from lpisearch.search.engine import Engine
