@@ -125,8 +125,9 @@ def _facts(index: SubspaceIndex, manifest: bytes) -> Iterator[tuple[str, bytes]]
 
 def _loadings(index: SubspaceIndex) -> Iterator[tuple[int, bytes]]:
     if index.is_linear:
-        for term in range(index.n_terms):
-            yield term, index.loadings[term].astype("<f4").tobytes()
+        for terms, rows in index.packed_loadings.blocks():
+            for term, row in zip(range(index.n_terms)[terms], rows, strict=True):
+                yield term, row.astype("<f4").tobytes()
 
 
 def _postings(index: SubspaceIndex) -> Iterator[tuple[int, int, int, str, str, str]]:

@@ -53,13 +53,12 @@ _FIELD = "field_"
 class Loadings:
     """The linear map (terms x dims), whose rows are read when first used."""
 
-    dtype = np.dtype(np.float32)
-
     def __init__(self, store: Store, folder: str, shape: tuple[int, int]) -> None:
         self._store, self._folder, self.shape = store, folder, shape
         self._rows: dict[int, Floats] = {}
 
-    def __getitem__(self, terms: NDArray[np.integer[Any]]) -> Floats:
+    def at(self, terms: NDArray[np.integer[Any]]) -> Floats:
+        """Return the rows of terms."""
         needed = terms.tolist()
         missing = [term for term in needed if term not in self._rows]
         known = dict(self._rows) if missing else self._rows
@@ -157,9 +156,9 @@ class CandidateIndex(SubspaceIndex):
         every = cast("dict[str, NDArray[Any]]", _OwnArrays(stored.arrays, arrays))
         return cls(stored.manifest, every, stored, tuple(rows))
 
-    @property
-    def loadings(self) -> Any:
-        """The linear map."""
+    @cached_property
+    def packed_loadings(self) -> Any:
+        """The linear map, of which rows are read."""
         return self.stored.loadings
 
     @cached_property
