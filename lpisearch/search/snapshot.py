@@ -101,7 +101,8 @@ class Snapshot:
         """For each document of the index the first that is nearly the same text, or a version."""
         engine, entry = self.require_engine(), self.entry
         twins = engine.index.twins
-        if entry is None or len(self.languages) < _SEVERAL:
+        # Candidates of one query have no state to remember, and few versions of each other.
+        if entry is None or not engine.has_all or len(self.languages) < _SEVERAL:
             return twins
 
         def find() -> NDArray[np.int32]:
