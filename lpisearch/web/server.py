@@ -104,6 +104,12 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._on_exit = on_exit
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; the system keeps more connections waiting than are accepted at once."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(_BACKLOG)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (as above)
         """Handle a signal."""
         self._on_exit()
@@ -242,13 +248,15 @@ def config_of(app: Any, served: Any = None) -> uvicorn.Config:
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.WARNING)
     log.addFilter(_is_relevant)
+    settings: ServeSettings = app.state.lpisearch.settings
     connections: Connections = app.state.lpisearch.connections
     return uvicorn.Config(
         served or app,
         access_log=False,  # addresses contain queries, which are private
         log_config=None,
         http=connections.protocol,
-        backlog=min(_BACKLOG, connections.most // 2),
+        # asyncio accepts as many at once: one of several workers would take all that wait.
+        backlog=1 if settings.workers > 1 else min(_BACKLOG, connections.most // 2),
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,

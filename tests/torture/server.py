@@ -220,7 +220,6 @@ def _killed(tries: int, chance: random.Random, until: float) -> Counter[str]:
                 )
                 job = _job(port, kind, body)
                 time.sleep(chance.uniform(0, 3))
-                done = _request(port, f"jobs/{job}")["state"] == "done"
                 os.kill(server.pid, signal.SIGKILL)
                 server.wait()
             time.sleep(0.5)  # what the server started notices
@@ -229,8 +228,8 @@ def _killed(tries: int, chance: random.Random, until: float) -> Counter[str]:
                 opened.ingest(root)  # no lock is left
             with serving(library, log=log) as (_, address):
                 port = int(address.rstrip("/").rsplit(":", 1)[1])
-                named = [each["state"] for each in _request(port, "jobs")["jobs"]]
-                found["kept" if named == ["interrupted"] or (done and not named) else "lost"] += 1
+                named = {each["id"]: each["state"] for each in _request(port, "jobs")["jobs"]}
+                found["kept" if named.get(job) in {"interrupted", "done"} else "lost"] += 1
     return +found
 
 
