@@ -783,11 +783,9 @@ def import_search(library: Location) -> None:
     """Import what a search needs; processes that are forked from this one share it."""
     from lpisearch.index import consistency, subspace  # noqa: F401
     from lpisearch.search import facets, feedback, presentation, session  # noqa: F401
+    from lpisearch.storage import import_store
 
-    if isinstance(library, Address):
-        from lpisearch.storage.postgres import store  # noqa: F401
-    else:
-        from lpisearch.storage.sqlite import store as file_store  # noqa: F401
+    import_store(library)
 
 
 def server_records(library: Location, file: Path) -> ServerRecords:

@@ -91,8 +91,9 @@ MADE_ONCE = ("_patterns", "_marks")
 
 def way_of_use(name: str, expression: Any) -> Callable[[str], object]:
     """Return how the package uses an expression: at the beginning of a text alone, or all over."""
-    module = importlib.import_module(name[: name.rindex("._")])
-    own = re.escape(name[name.rindex("._") + 1 :])
+    room = name[: name.find("._") if "._" in name else name.rindex(".")]
+    module = importlib.import_module(room)
+    own = re.escape(name.removeprefix(f"{room}."))
     used = set(re.findall(rf"(?<!\w){own}\.(\w+)\(", inspect.getsource(module)))
     if used and used <= {"match", "fullmatch"}:
         return getattr(expression, used.pop())  # type: ignore[no-any-return]

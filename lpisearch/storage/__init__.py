@@ -63,6 +63,14 @@ def open_store(location: Location, *, writable: bool = False) -> Store:
     return SQLiteStore(schema.open_library(location, writable=writable))
 
 
+def import_store(location: Location) -> None:
+    """Import what opening the library takes."""
+    if isinstance(location, Address):
+        from lpisearch.storage.postgres import store  # noqa: F401
+    else:
+        from lpisearch.storage.sqlite import store as file_store  # noqa: F401
+
+
 def create_store(location: Location) -> Store:
     """Open a library for writing; create it first if it does not exist."""
     if isinstance(location, Address):

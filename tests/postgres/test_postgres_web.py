@@ -151,6 +151,7 @@ def test_three_servers_of_one_library(shelf: Library, tmp_path: Path) -> None:
             if not killed:
                 three.process.kill()
                 killed = True
+            time.sleep(0.1)  # one address may send 50 requests a second
         assert two.ask(f"/api/v1/jobs/{job}")[1]["result"]["dims"] == 3
         assert "event: end" in two.text(f"/api/v1/jobs/{job}/events")[1]
         states = {served.ask("/api/v1/status")[1]["state"] for served in (one, two)}

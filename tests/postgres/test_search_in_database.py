@@ -103,8 +103,8 @@ def test_new_documents_and_rebuilt_indexes_are_found(
         assert reader.vector("ship").shape == (2,)
         assert reader.search("ship").by == "hybrid"
         assert len(vector_server.run(_TABLES, database)) == 2  # this one, and the one before
-        library.index(dims=2)
-        library.index(dims=3)
+        library.index(dims=3)  # of other sizes: an equal index has the same name, and so its tables
+        library.index(dims=4)
         assert vector_server.run(_TABLES, database) == []
         assert reader.search("ship").by == "hybrid"
         assert library.schema_differences() == []

@@ -35,8 +35,8 @@ _ALLOWED = {
     ("readers/compound.py", "-c"): "an option of xls2csv",
 }
 
-# Options declare the help of a face.
-_FACES = ("cli/", "web/", "agents/", "options.py", "model/document_filter.py")
+# Options declare the help of a face; viewers open files for a person at this machine's terminal.
+_FACES = ("cli/", "web/", "agents/", "options.py", "viewers.py", "model/document_filter.py")
 
 # Fields that Python alone has.
 _PYTHON_ONLY = {

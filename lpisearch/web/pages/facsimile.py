@@ -225,7 +225,7 @@ _PARENTS = {
 }
 _PLAIN = {"dl": "div", "dt": "p", "dd": "div", "figure": "div", "figcaption": "p", "tt": "code"}
 _HEADING = re.compile(r"h[1-6]")
-_EMPTY = re.compile(r"<(h[2-6]|a)(?: [^>]*)?>\s*</\1>")
+_EMPTY = re.compile(r"<(h[2-6]|a)(?: [^<>]*)?>\s*</\1>")
 
 
 def _markup(

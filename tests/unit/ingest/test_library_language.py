@@ -1,4 +1,4 @@
-"""Which language a library gets at its first ingest, and that it keeps it."""
+"""Which language a library gets, and when it keeps it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,14 @@ def test_the_first_documents_tell_the_language(put: Ingest, library: Path) -> No
     assert report.notes == ["Language: german in 2 documents; language fixes one"]
 
 
-def test_the_language_stays(put: Ingest, library: Path) -> None:
-    put([{"text": GERMAN}])
+@pytest.mark.parametrize(("small", "language"), [(1, "german"), (200, "english")])
+def test_the_language_stays_once_a_library_is_not_small(
+    put: Ingest, library: Path, monkeypatch: pytest.MonkeyPatch, small: int, language: str
+) -> None:
+    monkeypatch.setattr("lpisearch.ingest.ingestion._FIRST_SAMPLE", small)
+    put([{"text": GERMAN}] * 2)
     report = put([{"text": ENGLISH}] * 5, name="more", language="auto")
-    assert library_status(Session(library))["language"] == "german"
+    assert library_status(Session(library))["language"] == language
     assert report.notes == []
 
 
