@@ -248,11 +248,11 @@ def _row(load: Load) -> str:
     return f"| {load.name} | {len(load.seconds):,} | {rate:,.0f} | {times} | {load.errors} |"
 
 
-def table(loads: list[Load], grown: list[float], written: int) -> str:
+def table(library: Path, loads: list[Load], grown: list[float], written: int) -> str:
     """Return what was found, as Markdown."""
     one = loads[0].quantile(0.5)
     lines = [
-        _circumstances(),
+        _circumstances(library),
         "",
         "| | answers | a second | p50 | p95 | p99 | errors |",
         "|---|---:|---:|---:|---:|---:|---:|",
@@ -269,11 +269,13 @@ def table(loads: list[Load], grown: list[float], written: int) -> str:
     return "\n".join(lines)
 
 
-def _circumstances() -> str:
+def _circumstances(library: Path) -> str:
     load = os.getloadavg()[0]
+    with lpisearch.open(library) as opened:
+        documents = len(opened)
     return (
-        f"{DOCUMENTS:,} documents, {os.cpu_count()} cores, a load average of {load:.0f} at the end "
-        "(others worked on the machine); milliseconds."
+        f"{documents:,} documents, {os.cpu_count()} cores, a load average of {load:.0f} at the "
+        "end; milliseconds."
     )
 
 
@@ -316,7 +318,7 @@ def measured(library: Path, folder: Path, seconds: float) -> str:
     with serving(__file__, "--bare") as (port, _):
         ask("a bare Starlette route, one client", questions.new, 1)
         ask("a bare Starlette route, 50 without a pause", questions.new)
-    return table(loads, grown, written[0])
+    return table(library, loads, grown, written[0])
 
 
 def private(process: int) -> float:
@@ -380,7 +382,7 @@ def scaled(library: Path, folder: Path, seconds: float) -> str:
     servers = rates["three servers, PostgreSQL"] / rates["one server, PostgreSQL"]
     head = "50 clients without a pause, new questions"
     lines = [
-        _circumstances(),
+        _circumstances(library),
         "",
         f"| {head} | answers | a second | p50 | p95 | p99 | errors |",
         "|---|---:|---:|---:|---:|---:|---:|",
