@@ -104,7 +104,7 @@ class Bench:
         self.ours = [str(program), "--db", str(self.library)]
 
     def role(self, name: str) -> list[str]:
-        """Return the command of a role in its own process; its folder is made anew."""
+        """Return the command that runs a role in its own process, in a new folder."""
         own = self.folder / name
         shutil.rmtree(own, ignore_errors=True)
         own.mkdir()

@@ -280,7 +280,7 @@ HOSTILE: dict[str, HostileFile] = {
         "a quote that is never closed", _repeated(b"a,b\n", 3e7, _TABLE + b'"')
     ),
     "formatting.html": HostileFile(
-        "73 kB: 900 bold words begun anew in each paragraph",
+        "73 kB: 900 bold elements, all reopened in each paragraph",
         lambda share: iter(
             (
                 b"<p>",

@@ -109,7 +109,12 @@ def test_what_fails_is_a_problem(jobs: Jobs) -> None:
     assert "inner" not in str(job.problem)
 
 
-def test_a_job_is_stopped(jobs: Jobs) -> None:
+@pytest.mark.parametrize("process", ["jobs", "others"])
+def test_a_job_is_stopped(
+    jobs: Jobs, others: Jobs, request: pytest.FixtureRequest, process: str
+) -> None:
+    """By its own process or by another."""
+    stopping: Jobs = request.getfixturevalue(process)
     begun = threading.Event()
 
     def endless(job: Job) -> None:
@@ -120,10 +125,12 @@ def test_a_job_is_stopped(jobs: Jobs) -> None:
     first = jobs.start("ingest", {}, endless, writes=True)
     second = jobs.start("index", {}, lambda _job: 1, writes=True)
     assert begun.wait(20)
-    jobs.stop(second.id)
-    jobs.stop(first.id)
+    stopping.stop(second.id)
+    stopping.stop(first.id)
     assert _until_ended(first, jobs).state == STOPPED
-    assert (second.state, second.begun) == (STOPPED, "")
+    assert _until_ended(second, jobs).state == STOPPED
+    assert second.begun == ""
+    _until(lambda: {each.state for each in others.all()} == {STOPPED})
 
 
 def test_a_stopped_job_gives_its_place_back(jobs: Jobs) -> None:
@@ -290,24 +297,6 @@ def test_one_process_writes_at_a_time(jobs: Jobs, others: Jobs) -> None:
     for one, job in queued:
         _until_ended(job, one)
     assert order == ["a", "b", "c", "d"]
-
-
-def test_another_process_stops_a_job(jobs: Jobs, others: Jobs) -> None:
-    begun = threading.Event()
-
-    def endless(job: Job) -> None:
-        begun.set()
-        while True:
-            job.report(stage="on and on")
-
-    first = jobs.start("ingest", {}, endless, writes=True)
-    second = jobs.start("index", {}, lambda _job: 1, writes=True)
-    assert begun.wait(20)
-    others.stop(second.id)
-    others.stop(first.id)
-    assert _until_ended(first, jobs).state == STOPPED
-    assert _until_ended(second, jobs).state == STOPPED
-    _until(lambda: {each.state for each in others.all()} == {STOPPED})
 
 
 def test_a_job_whose_process_is_silent_is_interrupted(
