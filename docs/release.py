@@ -23,6 +23,7 @@ import venv
 import zipfile
 from hashlib import sha256
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _LOCK = _ROOT / "constraints.txt"
 # What runs with the lowest versions: the rooms that call most libraries.
 _LOWEST = ("index", "readers", "search", "storage", "text", "web")
 _DESELECTED = "not slow and not browser and not postgres and not cluster"
+_MARKS = [perf_counter()]
 
 
 class Failed(Exception):
@@ -68,9 +70,9 @@ def main() -> int:
 
 
 def done(text: str) -> None:
-    """Print what holds."""
-    sys.stdout.write(f"ok  {text}\n")
-    sys.stdout.flush()
+    """Print what holds, and the time since the last such line."""
+    _MARKS.append(perf_counter())
+    print(f"ok {_MARKS[-1] - _MARKS[-2]:4.0f} s  {text}", flush=True)
 
 
 def reproducible() -> tuple[Path, Path]:

@@ -19,6 +19,8 @@ from sklearn.preprocessing import normalize
 
 import lpisearch
 from lpisearch.cli.app import app
+from lpisearch.cli.verbs import ALIASES
+from tests.unit.cli.test_every_verb import COMMANDS
 from tests.unit.cli.test_progress import Screen
 
 _ROOT = Path(__file__).parents[2]
@@ -233,6 +235,46 @@ def test_every_promise_names_a_test() -> None:
     assert len(named) > 10
     gone = [name for path, name in named if f"def {name}(" not in (_ROOT / path).read_text("utf-8")]
     assert gone == []
+
+
+def test_every_named_test_is_there() -> None:
+    pages = [*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")]
+    named = {
+        path for page in pages for path in re.findall(r"`(tests/[\w/.-]+)", page.read_text("utf-8"))
+    }
+    assert {"tests/golden/options.txt", "tests/unit"} < {name.rstrip("/") for name in named}
+    assert [
+        name for name in sorted(named) if "NAME" not in name and not (_ROOT / name).exists()
+    ] == []
+
+
+def test_every_command_of_the_pages_can_be_typed() -> None:
+    """Those that no other test runs: the command is there, and has the options."""
+    pages = {*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")} - {_ROOT / "CHANGELOG.md"}
+    wrong, number = [], 0
+    for page in sorted(pages - {_ROOT / "docs" / "cli.md"}):
+        text = page.read_text("utf-8").replace("\\\n", " ")
+        code = "\n".join(
+            [
+                *re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL),
+                *re.findall(r"`([^`\n]+)`", text),
+            ]
+        )
+        for typed in re.findall(r"^(?:\$ )?lpisearch ([a-z][^\n|)']+)", code, re.MULTILINE):
+            verb, *words = shlex.split(typed, comments=True)
+            words = [*ALIASES.get(verb, (verb,)), *words]
+            command = COMMANDS.get(" ".join(words[:2])) or COMMANDS.get(words[0])
+            number += command is not None
+            named = {one.partition("=")[0] for one in words if one.startswith("--")}
+            known = {
+                name
+                for one in getattr(command, "params", ())
+                for name in (*one.opts, *one.secondary_opts)
+            }
+            if (command is None and verb != "help") or named - known - {"--help", "--version"}:
+                wrong.append(f"{page.name}: {typed}")
+    assert wrong == []
+    assert number > 140
 
 
 def test_every_promise_has_tests_and_their_number() -> None:

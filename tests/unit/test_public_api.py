@@ -1,6 +1,6 @@
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 import lpisearch
+from lpisearch.agents.tools import TOOLS
+from lpisearch.cli.verbs import ALIASES
+from lpisearch.config import KEYS
+from lpisearch.web.api import described
+from tests.unit.cli.test_every_verb import COMMANDS
 
-_LISTED = Path(__file__).parents[1] / "golden" / "api.txt"
+_GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def test_all_is_true() -> None:
@@ -32,10 +37,39 @@ def test_a_change_of_the_api_is_seen() -> None:
 
     What is listed stays for all versions with the same first number.
     """
-    listed = "\n".join(line for name in sorted(lpisearch.__all__) for line in _lines(name)) + "\n"
+    _compare("api.txt", (line for name in sorted(lpisearch.__all__) for line in _lines(name)))
+
+
+def test_a_change_of_options_and_of_operations_is_seen() -> None:
+    """Commands, operations and tools with what they take, and the keys of settings."""
+    _compare("options.txt", [*_commands(), *_operations(), *_tools(), *(f"key {k}" for k in KEYS)])
+
+
+def _compare(name: str, lines: Iterable[str]) -> None:
+    listed = "\n".join(lines) + "\n"
     if os.environ.get("LPISEARCH_WRITE_GOLDEN"):
-        _LISTED.write_text(listed, encoding="utf-8")
-    assert listed == _LISTED.read_text(encoding="utf-8")
+        (_GOLDEN / name).write_text(listed, encoding="utf-8")
+    assert listed == (_GOLDEN / name).read_text(encoding="utf-8")
+
+
+def _commands() -> Iterator[str]:
+    for verb, command in sorted(COMMANDS.items()):
+        names = {each for one in command.params for each in (*one.opts, *one.secondary_opts)}
+        yield " ".join([f"lpisearch {verb}:", *sorted(one for one in names if one[0] == "-")])
+    yield from (f"lpisearch {name}: {' '.join(verb)}" for name, verb in sorted(ALIASES.items()))
+
+
+def _operations() -> Iterator[str]:
+    for path, methods in sorted(described()["paths"].items()):
+        for method, operation in sorted(methods.items()):
+            names = sorted(one["name"] for one in operation.get("parameters", []))
+            yield " ".join([f"{method.upper()} {path}:", *names])
+
+
+def _tools() -> Iterator[str]:
+    for tool in TOOLS.values():
+        definition = tool.definition(["library"])
+        yield " ".join([f"tool {tool.name}:", *sorted(definition["inputSchema"]["properties"])])
 
 
 def _lines(name: str) -> Iterator[str]:
