@@ -87,7 +87,8 @@ def main() -> None:
     ]
     if outside:
         sys.exit("The site loads what lies elsewhere:\n" + "\n".join(outside))
-    shutil.copyfile(PAGES / "llms.txt", SITE / "llms.txt")
+    for name in (*staged, "llms.txt"):  # which lists the pages as they are written
+        shutil.copyfile(PAGES / name, SITE / name)
     if sys.argv[1:] != ["--check"]:
         for name, length in sorted(lengths.items(), key=lambda each: each[1]):
             print(f"{length:5.1f} screens  {name}")
@@ -173,15 +174,16 @@ def write_index(texts: dict[str, str]) -> None:
     lines = ["# lpisearch", "", "> " + first_sentence(texts["index.md"]), ""]
     for name in in_navigation(DOCS / "site.toml"):
         title = re.search(r"^# (.+)$", texts[name], re.MULTILINE)
-        lines.append(f"- [{title[1] if title else name}]({name}): {first_sentence(texts[name])}")
+        about = first_sentence(texts[name])
+        lines.append(f"- [{title[1] if title else name}]({name})" + (f": {about}" if about else ""))
     (PAGES / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of the text of a page, without marks."""
-    body = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->|^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n", body):
-        if paragraph.strip() and paragraph.lstrip()[0] not in "#|!<`>-[":
+        if paragraph.strip() and paragraph.lstrip()[0] not in "#|!<>-[":
             plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", " ".join(paragraph.split()))
             found = re.match(r".{30,}?[.:](?=\s|$)", plain)
             return found[0].rstrip(":") if found else plain
