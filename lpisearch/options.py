@@ -555,6 +555,15 @@ class IngestOptions:
         metavar="auto|NAME",
     )
     wait_seconds: float = _wait()
+    # 0 uses one for each core.
+    workers: int = option(
+        0,
+        "Number of processes that read and tokenise (default: one for each core).",
+        metavar="N",
+        minimum=0,
+        maximum=64,
+        advanced=True,
+    )
     batch_documents: int = 1000  # in one transaction: all that an interruption can cost
     ids: str = option(
         "file",

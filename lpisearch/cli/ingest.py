@@ -44,7 +44,7 @@ Index = Annotated[
 @accepts(
     *("text_field", "ids", "exclude", "no_ignore", "hidden", "follow_links", "label_separators"),
     *("ocr", "language", "prune", "index", "strict", "watch", "max_document_bytes"),
-    *("wait_seconds", "retry"),
+    *("wait_seconds", "retry", "workers"),
 )
 def ingest(
     context: typer.Context,

@@ -117,6 +117,9 @@ class Discovery:
             return
         inner = rules.within(folder, names)
         for entry in entries:
+            if inner.is_simple and _is_plain(entry) and self._is_text(entry.path):
+                yield entry.path, None
+                continue
             try:
                 reason = self._reason(entry, inner)
                 is_folder = not reason and entry.is_dir()
@@ -183,6 +186,14 @@ class Discovery:
 
     def _note(self, path: str, error: OSError) -> None:
         self.troubles.append(Trouble(path, system_reason(error)))
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    """Tell whether an entry is a file that nothing but a pattern excludes."""
+    try:
+        return not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 class TooDeep(LpiSearchError):

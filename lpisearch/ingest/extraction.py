@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ReaderError
 from lpisearch.files import read_limits
@@ -35,12 +35,21 @@ from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
     from lpisearch.ingest.discovery import DiscoveredFile
+    from lpisearch.model.documents import Traits
     from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store
 
 
-_LOOK_AHEAD = 16
+_LOOK_AHEAD, _LOOK_A_LITTLE_AHEAD = 128, 16  # files
 _CLOCK_SECONDS = 0.05  # between readings of the CPU clock, which need a system call
+
+
+class Analysed(NamedTuple):
+    """Tokens and traits that a worker made, and by which settings of a tokeniser."""
+
+    tokens: str
+    traits: Traits
+    settings: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,7 @@ class Extracted:
     reader: Reader | None  # None for unknown formats and the program's own files
     items: Iterator[Document | Problem]  # a problem without `where` concerns the whole file
     consumed: Callable[[], int] = int  # bytes read so far
+    analysed: Callable[[], Analysed | None] = lambda: None  # of the last document
 
     def leave(self) -> None:
         """Stop reading."""
@@ -59,11 +69,25 @@ class Extracted:
             self.items.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the worker processes do: how many there are, and what each file asks of them."""
+
+    workers: int | None = None
+    reads_all: bool = False  # small plain files too
+    # What `IsolatedReaders.submit` is told about the tokens of a file; None leaves them out.
+    tokens: Callable[[DiscoveredFile, Reader], dict[str, Any] | None] = lambda _file, _reader: None
+
+
+_ALONE = Work()
+
+
 def extract(
     files: Iterable[DiscoveredFile],
     options: ReadOptions,
     on_wait: Callable[[DiscoveredFile], object] = lambda _file: None,
     options_at: Callable[[str], ReadOptions] | None = None,
+    work: Work = _ALONE,
 ) -> Iterator[Extracted]:
     """Open each file and yield it with its documents; errors of one file do not affect others.
 
@@ -72,11 +96,11 @@ def extract(
     """
     window: deque[Extracted] = deque()
     silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
-    with IsolatedReaders(options, silent_seconds=silent) as workers:
+    with IsolatedReaders(options, work.workers, silent_seconds=silent) as workers:
         for file in files:
             own = options_at(file.root) if options_at else options
-            window.append(_begin(file, own, workers, on_wait))
-            if len(window) > _LOOK_AHEAD:
+            window.append(_begin(file, own, workers, on_wait, work))
+            if len(window) > (_LOOK_AHEAD if work.reads_all else _LOOK_A_LITTLE_AHEAD):
                 yield window.popleft()
         while window:
             yield window.popleft()
@@ -87,6 +111,7 @@ def _begin(
     options: ReadOptions,
     workers: IsolatedReaders,
     on_wait: Callable[[DiscoveredFile], object],
+    work: Work,
 ) -> Extracted:
     try:
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
@@ -97,12 +122,19 @@ def _begin(
         return Extracted(file, source, None, iter(()))
     limited = read_limits().seconds
     most = 2 * limited or total_seconds(source.size)
-    if not limited and not needs_worker(reader, source):
+    if not limited and not work.reads_all and not needs_worker(reader, source):
         items = within_budget(reader.read(source, options), reader, options)
         return Extracted(file, source, reader, _safely(_in_time(items, most)), source.consumed)
-    answer = workers.submit(source, reader.name, lambda: on_wait(file), options)
-    items = _in_time(answer, most, lambda: answer.seconds)
-    return Extracted(file, source, reader, _safely(items), lambda: answer.consumed)
+    tokens = work.tokens(file, reader)
+    wanted = (source, reader.name, lambda: on_wait(file), options, tokens)
+    answer = workers.submit(*wanted, grouped=work.reads_all and not options.ocr)
+    items = _safely(_in_time(answer, most, lambda: answer.seconds))
+
+    def analysed() -> Analysed | None:
+        own = answer.analysed
+        return Analysed(*own, tokens["settings"]) if own and tokens else None
+
+    return Extracted(file, source, reader, items, lambda: answer.consumed, analysed)
 
 
 def needs_worker(reader: Reader, source: SourceFile) -> bool:

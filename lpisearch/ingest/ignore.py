@@ -45,6 +45,11 @@ class Exclusion:
     own: tuple[IgnorePatterns, ...] = field(default=())  # innermost first
     git: tuple[IgnorePatterns, ...] = field(default=())  # innermost first
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether there are no patterns."""
+        return not (self.options.exclude or self.own or self.git)
+
     @classmethod
     def at(cls, root: str, options: FindOptions) -> Self:
         """Return the rules around a folder that the user named.

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
 from lpisearch.index.update import add_documents
 from lpisearch.ingest.discovery import DiscoveredFile, Discovery
-from lpisearch.ingest.extraction import Extracted, InProgressFiles, extract
+from lpisearch.ingest.extraction import Analysed, Extracted, InProgressFiles, Work, extract
 from lpisearch.ingest.ignore import OwnFiles
 from lpisearch.ingest.inputs import is_spooled, spooled_input
 from lpisearch.ingest.moves import gone_paths
@@ -30,31 +31,32 @@ from lpisearch.model.documents import (
     IngestReport,
     Problem,
     Progress,
-    Traits,
     Trouble,
     labels_note,
 )
+from lpisearch.options import MEBIBYTE
 from lpisearch.readers.pdf import is_installed
 from lpisearch.readers.registry import option_of, reader_named
 from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
 from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.detection import FALLBACK, Evidence, language_of, languages, languages_note
-from lpisearch.text.kinds import kind_of
+from lpisearch.text.detection import FALLBACK, Evidence, languages, languages_note
 from lpisearch.text.languages import AUTO, TokeniserSettings
-from lpisearch.text.tokeniser import Tokeniser, document_tokens
+from lpisearch.text.tokeniser import Tokeniser, analyse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lpisearch.location import Location
     from lpisearch.options import IngestOptions
+    from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store, Transaction
 
 
 _IDS = ("file", "global")
 _PROGRESS_SECONDS = 0.1
+_SHARED_BYTES = 4 * MEBIBYTE  # below, to pass on small files takes longer than to read them
 
 
 def run_ingest(
@@ -74,8 +76,10 @@ def run_ingest(
     discovery.removed.extend(map(os.path.abspath, gone))
     with spooled_input(paths) as piped:
         discovered = discovery.files(path for path in paths if not is_spooled(path))
-        # In the order of a single walk: ids must not depend on the order of the arguments.
-        files = [*piped, *sorted(discovered, key=lambda file: file.path.split(os.sep))]  # noqa: PTH206 (a Path takes longer)
+        found = list(discovered)
+        if not (len(paths) == 1 and Path(paths[0]).is_dir()):  # in the order of a single walk
+            found.sort(key=lambda file: file.path.split(os.sep))  # noqa: PTH206 (a Path takes longer)
+        files = [*piped, *found]
         with (
             writer_lock(library, "ingest", options.wait_seconds, roots_of(paths, files)),
             create_store(library) as store,
@@ -86,7 +90,7 @@ def run_ingest(
             recorder.expect(files)
             for trouble in discovery.troubles:
                 recorder.fail_discovery(trouble)
-            _Reader(recorder, InProgressFiles(store), on_progress).read(files, options)
+            _Reader(recorder, InProgressFiles(store), on_progress).read(files, options, tokenise)
             recorder.finish(discovery.gone(recorder.known))
             tokenise.set_language(store, [file.path for file in files])
             tokenise.look_again(store)
@@ -162,14 +166,23 @@ class _Reader:
         self._total = 0
         self._shown = 0.0
 
-    def read(self, files: Sequence[DiscoveredFile], options: IngestOptions) -> None:
+    def read(
+        self, files: Sequence[DiscoveredFile], options: IngestOptions, tokenise: Tokenising
+    ) -> None:
         """Read all files that changed since they were last read completely."""
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
         self._total = sum(file.size for file in changed)
         in_order = self._in_progress.last(changed)
-        rules = self._recorder.label_rules
+        rules, known = self._recorder.label_rules, self._recorder.known
+
+        def tokens(file: DiscoveredFile, reader: Reader) -> dict[str, Any] | None:
+            # Of a file of many documents, few may be new.
+            return None if file.path in known and reader.many else tokenise.request(file.path)
+
+        is_shared = bool(options.workers) or self._total >= _SHARED_BYTES
+        work = Work(options.workers or None, is_shared, tokens)
         begin, options_at = self._in_progress.begin, lambda root: rules.at(root).options
-        for extracted in extract(in_order, options.read, begin, options_at):
+        for extracted in extract(in_order, options.read, begin, options_at, work):
             self._show(extracted)
             if extracted.source is not None and extracted.reader is None:
                 self._skip(extracted.file)
@@ -212,7 +225,7 @@ class _Reader:
                 position += not item.warning
                 continue
             position += 1
-            self._recorder.add(source, item, position, many=many)
+            self._recorder.add(source, item, position, extracted.analysed(), many=many)
             self._documents += 1
             self._show(extracted)
             if self._recorder.repeats_itself(source, position):
@@ -260,6 +273,8 @@ def _is_empty(extracted: Extracted, problem: Problem) -> bool:
 
 
 _FIRST_SAMPLE = 200
+_LIKELY = TokeniserSettings.mixed(FALLBACK)
+_as_dict = cache(TokeniserSettings.as_dict)
 
 
 class Tokenising:
@@ -276,11 +291,27 @@ class Tokenising:
             if self._tokeniser.settings.is_mixed and language != AUTO:
                 self._stated = TokeniserSettings.for_language(language).language
 
-    def __call__(self, write: DocumentWrite) -> DocumentWrite:
-        """Add its tokens and traits to a document; `see` was called with its batch."""
+    @property
+    def is_ready(self) -> bool:
+        """Whether the language of the library is known."""
+        return self._tokeniser is not None
+
+    def request(self, path: str) -> dict[str, Any]:
+        """Return what a worker needs to tokenise a file; for a new library, a likely guess."""
+        settings = _as_dict(self._tokeniser.settings if self._tokeniser else _LIKELY)
+        return {"path": path, "settings": settings, "language": self._stated}
+
+    def __call__(self, write: DocumentWrite, analysed: Analysed | None = None) -> DocumentWrite:
+        """Add its tokens and traits to a document; `see` was called with its batch.
+
+        Those of a worker are taken, unless it guessed another main language.
+        """
         if self._tokeniser is None:
             raise RuntimeError("the language must be detected before a document is tokenised")
-        done = tokenised(write, self._tokeniser, self._stated)
+        if analysed is not None and analysed.settings == _as_dict(self._tokeniser.settings):
+            done = write._replace(tokens=analysed.tokens, traits=analysed.traits)
+        else:
+            done = tokenised(write, self._tokeniser, self._stated)
         self._counts[done.traits.language] += 1
         return done
 
@@ -338,14 +369,8 @@ class Tokenising:
 
 def tokenised(write: DocumentWrite, tokeniser: Tokeniser, language: str = "") -> DocumentWrite:
     """Add its tokens and traits to a document; its language is detected if it is not given."""
-    document = write.document
-    if tokeniser.settings.is_mixed:
-        language = language or document_language(document, tokeniser.settings.main)
-        tokeniser = tokeniser.of_language(language)
-    else:
-        language = ""
-    traits = Traits(language, *kind_of(document.path or write.path, document))
-    return write._replace(tokens=document_tokens(tokeniser, document), traits=traits)
+    tokens, traits = analyse(write.document, write.path, tokeniser, language)
+    return write._replace(tokens=tokens, traits=traits)
 
 
 _AT_ONCE = 1000
@@ -384,15 +409,6 @@ def store_settings(
     redone = (transaction.settings.get(TOKENISER) or {}).get("redone", 0) + is_redone
     counted = {"redone": redone} if redone else {}
     transaction.settings.set(TOKENISER, settings.as_dict() | counted)
-
-
-def document_language(document: Document, main: str) -> str:
-    """Return the language of a document."""
-    stated = next((document.metadata[name] for name in _STATED if name in document.metadata), "")
-    return language_of(f"{document.title}\n{document.text}", main, str(stated))
-
-
-_STATED = ("language", "lang")  # in the metadata of office files, books and pages
 
 
 def sample(documents: Sequence[Document], number: int) -> Iterator[str]:

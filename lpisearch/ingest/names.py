@@ -105,6 +105,8 @@ class LabelRules:
         Text from optical character recognition stays valid in a run without it; a run with it reads
         PDF files again that were read without.
         """
+        if source.read_options == self.fingerprint:
+            return True
         fingerprint, _, ocr = source.read_options.partition(_OCR)
         same_ocr = self.options.ocr in {"", ocr} or source.format not in _WITH_IMAGES
         return fingerprint == self.fingerprint.partition(_OCR)[0] and same_ocr

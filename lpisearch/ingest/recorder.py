@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lpisearch import VERSION
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lpisearch.ingest.discovery import DiscoveredFile
+    from lpisearch.ingest.extraction import Analysed
     from lpisearch.ingest.ingestion import Tokenising
     from lpisearch.model.documents import Document
     from lpisearch.options import IngestOptions
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _BATCH_CHARACTERS = 4_000_000
-_BATCH_SECONDS = 2.0
+_BATCH_SECONDS, _FIRST_SECONDS = 2.0, 30.0
 
 
 class Recorder:
@@ -60,8 +62,8 @@ class Recorder:
         self._prune = options.prune
         self._batch_documents = options.batch_documents
         self._writer = BatchWriter(tokenise, self._is_gone, options.ids == "global")
-        self._names = FileNames()
-        self._next_source_id = 0
+        self._files: Sequence[DiscoveredFile] = ()
+        self._first_new = self._next_source_id = 0
         self._missing = MissingFiles()
         self._origins: dict[int, Sequence[Source]] = {}
         self._paths = {source.id: source.path for source in self.known.values()}
@@ -79,13 +81,17 @@ class Recorder:
 
     def expect(self, files: Iterable[DiscoveredFile]) -> None:
         """Register all files of the run, so that ids do not depend on their order."""
-        files = list(files)
+        self._files = files = list(files)
         self._missing = MissingFiles.among(self.known.values(), files, self._elsewhere)
         new = sum(file.path not in self.known for file in files)
         with self._store.writing() as transaction:
-            self._next_source_id = transaction.sources.reserve(new)
-        roots = ((file.path, root_of(file, self.known.get(file.path))) for file in files)
-        self._names = FileNames.of((relative_path(path, root), root) for path, root in roots)
+            self._first_new = self._next_source_id = transaction.sources.reserve(new)
+
+    @cached_property
+    def _names(self) -> FileNames:
+        """The names of all files; where nothing changed, none is needed."""
+        roots = ((file.path, root_of(file, self.known.get(file.path))) for file in self._files)
+        return FileNames.of((relative_path(path, root), root) for path, root in roots)
 
     def leave(self, source: Source | None, file: DiscoveredFile | None = None) -> None:
         """Count the documents of a file that is not read again; note a time that was unknown."""
@@ -125,7 +131,15 @@ class Recorder:
         origin = next(named, None)
         return self.label_rules.at(root, origin.root if origin else "")
 
-    def add(self, source: Source, document: Document, position: int, *, many: bool) -> None:
+    def add(
+        self,
+        source: Source,
+        document: Document,
+        position: int,
+        analysed: Analysed | None = None,
+        *,
+        many: bool,
+    ) -> None:
         """Add a document to the current batch."""
         relative = relative_path(source.path, source.root)
         number = position if many else None
@@ -146,15 +160,22 @@ class Recorder:
         self._sources[source.id] = source
         origins = self._origins.get(source.id, ())
         self._documents.append(
-            Incoming(source.id, position, ids, stated, source.path, labelled, former, origins)
+            Incoming(
+                *(source.id, position, ids, stated, source.path, labelled),
+                *(former, origins, analysed),
+            )
         )
         self._characters += len(document.text) + _metadata_characters(document)
         if (
             len(self._documents) >= self._batch_documents
             or self._characters >= _BATCH_CHARACTERS
-            or time.monotonic() - self._flushed >= _BATCH_SECONDS
+            or time.monotonic() - self._flushed >= self._batch_seconds()
         ):
             self.flush()
+
+    def _batch_seconds(self) -> float:
+        # The first batch tells the language: what it is must not depend on the machine's speed.
+        return _BATCH_SECONDS if self._tokenise.is_ready else _FIRST_SECONDS
 
     def repeats_itself(self, source: Source, documents: int) -> bool:
         """Tell whether a file repeats so many ids that the rest is not worth reading."""
@@ -246,7 +267,8 @@ class Recorder:
         """Return the documents that completely read files no longer contain."""
         vanished: list[int] = []
         for source_id, clean in self._ended.items():
-            rows = self._writer.vanished(transaction, source_id)
+            is_new = source_id >= self._first_new
+            rows = self._writer.vanished(transaction, source_id, is_new=is_new)
             # After a failure, a missing record may be the one that could not be read.
             vanished.extend(rows if clean else ())
         return vanished
@@ -326,6 +348,7 @@ class Incoming:
     document: Document
     former: tuple[str, ...] = ()  # ids it may have had when its file was named from another folder
     origins: Sequence[Source] = ()  # missing files that its file may have been
+    analysed: Analysed | None = None
 
 
 class Written(NamedTuple):
@@ -339,8 +362,8 @@ class Written(NamedTuple):
 class BatchWriter:
     """Writes batches into a library, changing only what differs."""
 
-    # Adds tokens and traits; called for new and changed documents only.
-    tokenise: Callable[[DocumentWrite], DocumentWrite]
+    # Adds tokens and traits, perhaps those of a worker, to new and changed documents.
+    tokenise: Callable[..., DocumentWrite]
     is_gone: Callable[[int], bool]  # whether the file of a source is gone, freeing its ids
     ids_are_global: bool = False  # whether equal stated ids in different files are one document
     _seen: dict[int, set[int]] = field(default_factory=dict)
@@ -350,8 +373,8 @@ class BatchWriter:
         present = _Present.of(transaction, batch)
         missing = MissingDocuments(transaction, batch)
         results: list[Written] = []
-        new: list[DocumentWrite] = []
-        changed: list[DocumentWrite] = []
+        new: list[tuple[DocumentWrite, Analysed | None]] = []
+        changed: list[tuple[DocumentWrite, Analysed | None]] = []
         moved: list[DocumentWrite] = []
         from_elsewhere: list[int] = []
         for incoming in batch:
@@ -372,9 +395,9 @@ class BatchWriter:
             write = DocumentWrite(row, incoming.path, incoming.document)
             if stored is None:
                 present.put(row)
-                new.append(write)
+                new.append((write, incoming.analysed))
             elif digest != stored.content_hash:
-                changed.append(write)
+                changed.append((write, incoming.analysed))
             elif stored != row:
                 moved.append(write)
             if former:
@@ -384,8 +407,10 @@ class BatchWriter:
         transaction.changes.insert(self._tokenised(new), now)
         return results
 
-    def _tokenised(self, writes: Sequence[DocumentWrite]) -> list[DocumentWrite]:
-        return [self.tokenise(write) for write in writes]
+    def _tokenised(
+        self, writes: Sequence[tuple[DocumentWrite, Analysed | None]]
+    ) -> list[DocumentWrite]:
+        return [self.tokenise(write, *([made] if made else [])) for write, made in writes]
 
     def _version(self, present: _Present, incoming: Incoming) -> DocumentRow | None:
         """Return the stored document that the incoming one is a version of."""
@@ -409,9 +434,13 @@ class BatchWriter:
         """Tell whether a document's file no longer contains it."""
         return stored.position < 0 or self.is_gone(stored.source_id)
 
-    def vanished(self, transaction: Transaction, source_id: int) -> list[int]:
+    def vanished(
+        self, transaction: Transaction, source_id: int, *, is_new: bool = False
+    ) -> list[int]:
         """Return the documents that a source, now read completely, no longer contains."""
         seen = self._seen.pop(source_id, set())
+        if is_new:
+            return []
         return [key for key in transaction.changes.of_source(source_id) if key not in seen]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -92,7 +93,7 @@ class SourceFile:
     @property
     def suffix(self) -> str:
         """The suffix in lower case, such as ".md"."""
-        return PurePath(self.name).suffix.lower()
+        return os.path.splitext(self.name)[1].lower().removesuffix(".")  # noqa: PTH122 (in a tenth of the time)
 
     @property
     def stem(self) -> str:

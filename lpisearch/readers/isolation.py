@@ -1,7 +1,8 @@
-"""A pool of worker processes that read files, seen from the parent.
+"""A pool of worker processes that read and tokenise files, seen from the parent.
 
 Each thread of the pool owns one worker process, started when first needed and replaced when it is
-lost. Workers read ahead of the consumer of their documents, up to a total number of bytes.
+lost. Workers read ahead of the consumer of their documents, up to a total number of bytes. Small
+files are sent in groups, so that neither side waits for the other at each of them.
 """
 
 from __future__ import annotations
@@ -17,25 +18,33 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
+from functools import lru_cache
+from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, cast
 
 from lpisearch.errors import ReaderError
 from lpisearch.files import read_limits
 from lpisearch.messages import from_plain
 from lpisearch.options import MEBIBYTE, ReadOptions
-from lpisearch.readers.base import READING_SECONDS, SILENT_SECONDS, memory_bytes, reading_seconds
+from lpisearch.readers.base import (
+    READING_SECONDS,
+    SILENT_SECONDS,
+    STORING_SECONDS,
+    memory_bytes,
+    reading_seconds,
+)
 from lpisearch.readers.confinement import IS_WATCHED, resident_bytes
 from lpisearch.readers.worker import Frame, receive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from lpisearch.model.documents import Document, Problem
+    from lpisearch.model.documents import Document, Problem, Traits
     from lpisearch.readers.base import SourceFile
 
 
-MAX_WORKERS = 4
+MAX_WORKERS = 8  # beyond that, the process that writes is the slowest
 _LOW_PRIORITY = 10
 
 
@@ -69,6 +78,7 @@ class IsolatedReaders:
         self._lock = threading.Lock()
         self._ahead = ReadAhead()
         self._closed = False
+        self._group: list[_Request] = []
 
     def __enter__(self) -> Self:
         return self
@@ -82,12 +92,18 @@ class IsolatedReaders:
         reader: str,
         on_wait: Callable[[], object] | None = None,
         options: ReadOptions | None = None,
+        tokens: dict[str, Any] | None = None,
+        *,
+        grouped: bool = False,
     ) -> DocumentStream:
         """Read a file in a worker; the caller bounds how many answers are pending.
 
         Consume answers in the order of their files: another order may deadlock. `reader` is a name
         or "module:attribute". `on_wait` is called once, in the consuming thread, if it has to wait.
+        With `tokens` (settings and language of a tokeniser, and the path that the file is known by)
+        documents are tokenised too. Small files may be `grouped` with those around them.
         """
+        seconds = self._limits.seconds or reading_seconds(source.size, self._seconds)
         request = {
             "reader": reader,
             "source": {
@@ -97,19 +113,37 @@ class IsolatedReaders:
                 "within": list(source.within),
                 "page": source.page,
             },
-            "options": asdict(options or self._options),
-            "seconds": self._limits.seconds or reading_seconds(source.size, self._seconds),
+            "options": _as_dict(options or self._options),
+            "seconds": seconds + (STORING_SECONDS if tokens else 0),
             "silent": self._silent_seconds,
+            "tokens": tokens,
         }
-        stream = DocumentStream(self._ahead, on_wait)
-        self._threads.submit(self._read, request, stream).add_done_callback(stream.end)
+        stream = DocumentStream(self._ahead, on_wait, self._send_group)
+        self._group.append(_Request(request, stream))
+        if not (grouped and source.size <= _GROUPED_BYTES and len(self._group) < _GROUPED_FILES):
+            self._send_group()
         return stream
+
+    def _send_group(self) -> None:
+        """Give what was submitted so far to the threads; called before anything waits for it."""
+        if not self._group:
+            return
+        group, self._group = deque(self._group), []
+
+        def end(reading: Future[None]) -> None:
+            for _, stream in group:  # of a closed pool
+                stream.end(not_read() if reading.cancelled() else reading.exception())
+
+        self._threads.submit(self._read, group).add_done_callback(end)
 
     def close(self) -> None:
         """End the workers; files not yet read are abandoned."""
         with self._lock:
             self._closed = True
         self._ahead.close()
+        for _, stream in self._group:
+            stream.end(not_read())
+        self._group.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in tuple(self._workers):
             worker.kill()
@@ -118,9 +152,22 @@ class IsolatedReaders:
             worker.stop()
         self._workers.clear()
 
-    def _read(self, request: dict[str, Any], stream: DocumentStream) -> None:
+    def _read(self, group: deque[_Request]) -> None:
+        """Read the files of a group; a lost worker costs the file that it was reading."""
+        while group:
+            request, stream = group.popleft()
+            error: BaseException | None = None
+            try:
+                self._read_one(request, stream, [each for each, _ in group])
+            except BaseException as raised:  # noqa: BLE001 (the consumer gets it)
+                error = raised
+            stream.end(error)
+
+    def _read_one(
+        self, request: dict[str, Any], stream: DocumentStream, following: list[dict[str, Any]]
+    ) -> None:
         worker = self._worker()
-        packs = worker.packs(request)
+        packs = worker.packs(request, following)
         try:
             for pack in packs:
                 if not stream.put(pack):
@@ -147,6 +194,20 @@ class IsolatedReaders:
         return worker
 
 
+_as_dict = lru_cache(16)(asdict)
+
+
+class _Request(NamedTuple):
+    """A file to read, and where its documents go."""
+
+    request: dict[str, Any]
+    stream: DocumentStream
+
+
+# A group fits in the buffer of a pipe: a worker that waits for its answers to be taken must not
+# keep the parent waiting.
+_GROUPED_FILES, _GROUPED_BYTES = 16, 64 * 1024
+_GROUPED_REQUESTS = 16 * 1024
 FILES_PER_WORKER = 1000  # then a worker is replaced: leaks of an extractor do not add up
 _LOOK_SECONDS = 0.1 if IS_WATCHED else 0.5
 _BUFFER_BYTES = 256 * 1024
@@ -158,7 +219,9 @@ class WorkerProcess:
     def __init__(self, memory_bytes: int) -> None:
         self._memory_bytes = memory_bytes
         self._files_left = FILES_PER_WORKER
+        self._sent = 0  # requests whose answers have not come yet
         self._deadline = inf
+        self._ended, self._too_late, self._grew = (threading.Event() for _ in range(3))
         # -P keeps modules in the current folder, which may hold anything, from being imported.
         # A separate session protects it from Ctrl-C: the parent ends it.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -171,6 +234,7 @@ class WorkerProcess:
         )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
+        threading.Thread(target=self._watch, daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -182,35 +246,34 @@ class WorkerProcess:
         """Whether it can take another file."""
         return self._files_left > 0 and self._process.poll() is None
 
-    def packs(self, request: dict[str, Any]) -> Iterator[Frame]:
-        """Send a request; yield the packs of its answer.
+    def packs(
+        self, request: dict[str, Any], following: Sequence[dict[str, Any]] = ()
+    ) -> Iterator[Frame]:
+        """Send a request, unless it was sent, and those that follow; yield the packs of its answer.
 
         After an error, or if the consumer stops early, the worker is no longer usable. Raises
         ReaderError, OSError.
         """
         self._files_left -= 1
-        done, too_late, too_large = threading.Event(), threading.Event(), threading.Event()
-        watched = (done, too_late, too_large)
-        watch = threading.Thread(target=self._watch, args=watched, daemon=True)
-        watch.start()
         whole = False
         try:
-            self._send(request)
+            if not self._sent:
+                self._send([request, *following[: self._files_left]])
+            self._sent -= 1
             yield from self._receive(request)
             whole = True
         except _Failed as failed:
             whole = True
             raise failed.error from None
         except _WorkerLost as error:
-            if too_late.is_set():
+            if self._too_late.is_set():
                 raise ReaderError(f"gave no response in {request['silent']:g} s") from error
-            if too_large.is_set():
+            if self._grew.is_set():
                 raise self._too_large() from error
             raise ReaderError(_ending(self._process.wait(), request["seconds"])) from error
         finally:
-            done.set()
-            watch.join()
-            if too_late.is_set() or too_large.is_set() or not whole:
+            self._deadline = inf
+            if self._too_late.is_set() or self._grew.is_set() or not whole:
                 self._files_left = 0
                 self.kill()
 
@@ -220,23 +283,24 @@ class WorkerProcess:
 
     def stop(self) -> None:
         """End the process and release its pipes."""
+        self._ended.set()
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
             with suppress(OSError):  # part of a request may wait in the buffer
                 pipe.close()
 
-    def _watch(
-        self, done: threading.Event, too_late: threading.Event, too_large: threading.Event
-    ) -> None:
+    def _watch(self) -> None:
         """End a process that is silent for too long while a thread waits for it, or too large."""
-        while not done.wait(min(_LOOK_SECONDS, max(0.01, self._deadline - time.monotonic()))):
+        while not self._ended.wait(
+            min(_LOOK_SECONDS, max(0.01, self._deadline - time.monotonic()))
+        ):
             if time.monotonic() > self._deadline:
-                too_late.set()
+                self._too_late.set()
                 self.kill()
                 return
             if IS_WATCHED and resident_bytes(self._process.pid) > self._memory_bytes:
-                too_large.set()
+                self._grew.set()
                 self.kill()
                 return
 
@@ -245,16 +309,21 @@ class WorkerProcess:
             f"needs more than {self._memory_bytes // MEBIBYTE} MiB of memory to read"
         )
 
-    def _send(self, request: dict[str, Any]) -> None:
+    def _send(self, requests: Sequence[dict[str, Any]]) -> None:
+        lines = [json.dumps(request).encode() + b"\n" for request in requests]
+        ends = accumulate(map(len, lines))
+        self._sent = max(sum(end <= _GROUPED_REQUESTS for end in ends), 1)
         try:
-            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.write(b"".join(lines[: self._sent]))
             self._requests.flush()
         except OSError as error:
             raise _WorkerLost from error
 
     def _receive(self, request: dict[str, Any]) -> Iterator[Frame]:
-        # JSON writes a control character of the metadata as six bytes: no honest pack is longer.
-        longest = 6 * request["options"]["max_document_bytes"] + MEBIBYTE
+        # JSON writes a control character of the metadata as six bytes, and pairs of characters are
+        # longer than a text: no honest pack is longer.
+        times = 10 if request["tokens"] else 6
+        longest = times * request["options"]["max_document_bytes"] + MEBIBYTE
         while True:
             self._deadline = time.monotonic() + request["silent"]
             frame = self._frame(longest)
@@ -315,24 +384,33 @@ class DocumentStream:
     Iterating raises ReaderError if the file is unreadable or the reader crashed, hung or took too
     much memory, and OSError if the file cannot be opened; earlier documents remain valid. `seconds`
     is the processor time that the worker has spent on the consumed part, `consumed` the bytes it
-    had read.
+    had read, `analysed` the tokens and traits of the last document, if they were wanted.
     """
 
-    def __init__(self, ahead: ReadAhead, on_wait: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        ahead: ReadAhead,
+        on_wait: Callable[[], object] | None = None,
+        send: Callable[[], object] = lambda: None,
+    ) -> None:
         self.seconds = 0.0
         self.consumed = 0
+        self.analysed: tuple[str, Traits] | None = None
         self._ahead = ahead
         self._on_wait = on_wait
+        self._send = send
         self._packs: deque[Frame] = deque()
         self._wanted = self._left = self._ended = False
         self._error: BaseException | None = None
 
     def __iter__(self) -> Iterator[Document | Problem]:
+        self._send()
         try:
             while (pack := self._next()) is not None:
                 facts = pack.facts()  # here, so that parsing does not contend with the consumer
                 self.seconds, self.consumed = facts["seconds"], facts["consumed"]
-                yield from pack.records(facts)
+                for record, self.analysed in pack.records(facts):
+                    yield record
                 del pack, facts
         finally:
             self._leave()
@@ -358,10 +436,10 @@ class DocumentStream:
             self._ahead.changed.notify_all()
             return True
 
-    def end(self, reading: Future[None]) -> None:
+    def end(self, error: BaseException | None) -> None:
         """Record that nothing more comes, and why."""
         with self._ahead.changed:
-            self._error = not_read() if reading.cancelled() else reading.exception()
+            self._error = error
             self._ended = True
             self._ahead.changed.notify_all()
 

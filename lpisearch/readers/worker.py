@@ -1,11 +1,12 @@
-"""The worker process that reads files, and its frames.
+"""The worker process that reads and tokenises files, and its frames.
 
 A frame is a line with its kind and two sizes, then that many bytes of JSON and of texts. Texts do
 not go through JSON: that would take longer than reading them. Requests come on stdin, each one line
 of JSON; answers go to stdout:
 
 ```text
-→ {"reader": …, "source": {path, name, gzipped}, "options": {…}, "seconds": …, "silent": …}
+→ {"reader": …, "source": {path, name, gzipped}, "options": {…}, "seconds": …, "silent": …,
+   "tokens": null or {path, settings, language}}
 ← a pack of records, with "seconds" and "consumed"     any number of times, then one of
 ← {"done": true}
 ← {"failed": [what, next step]}                        the file, or the rest of it, is unreadable
@@ -33,13 +34,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from lpisearch.errors import ReaderError
 from lpisearch.messages import as_plain, from_plain
-from lpisearch.model.documents import Document, Problem, Section
+from lpisearch.model.documents import Document, Problem, Section, Traits
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import Reader, SourceFile, document_bytes, within_budget
 from lpisearch.readers.confinement import confine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lpisearch.text.tokeniser import Tokeniser
+
+    Analysed = tuple[str, Traits]
+    Record = tuple[Document | Problem, Analysed | None]
 
 
 _TEXT = "text"
@@ -65,16 +71,20 @@ class Frame(NamedTuple):
         facts: dict[str, Any] = json.loads(self.header.decode(*_UTF8))
         return facts
 
-    def records(self, facts: dict[str, Any]) -> Iterator[Document | Problem]:
-        """Yield the records of a pack, given its facts."""
+    def records(self, facts: dict[str, Any]) -> Iterator[Record]:
+        """Yield the records of a pack, given its facts, and the tokens and traits of documents."""
         start = 0
-        for values, size in zip(facts["records"], facts["sizes"], strict=True):
-            if size is None:
-                yield Problem(**values | {"reason": from_plain(values["reason"])})
-            else:
-                text = self.texts[start : start + size].decode(*_UTF8)
+        columns = (facts["records"], facts["sizes"], facts["traits"])
+        for values, sizes, traits in zip(*columns, strict=True):
+            if sizes is None:
+                yield Problem(**values | {"reason": from_plain(values["reason"])}), None
+                continue
+            texts = []
+            for size in sizes:
+                texts.append(self.texts[start : start + size].decode(*_UTF8))
                 start += size
-                yield _document(values, text)
+            document = _document(values, texts[0])
+            yield document, None if traits is None else (texts[1], Traits(*traits))
 
 
 def word(facts: dict[str, Any]) -> bytes:
@@ -82,13 +92,18 @@ def word(facts: dict[str, Any]) -> bytes:
     return _frame(_WORD, facts, ())
 
 
-def pack(records: Sequence[Document | Problem], **facts: Any) -> bytes:
+def pack(records: Sequence[Record], **facts: Any) -> bytes:
     """Return a frame of records and facts about them."""
-    values = [_values(record) for record in records]
-    texts = [one.text.encode(*_UTF8) for one in records if isinstance(one, Document)]
-    sizes = map(len, texts)
-    facts["sizes"] = [next(sizes) if isinstance(one, Document) else None for one in records]
-    return _frame(_PACK, facts | {"records": values}, texts)
+    values = [_values(record) for record, _ in records]
+    texts: list[bytes] = []
+    sizes: list[list[int] | None] = []
+    for record, analysed in records:
+        own = [record.text.encode(*_UTF8)] if isinstance(record, Document) else []
+        own += [analysed[0].encode(*_UTF8)] if analysed else []
+        texts += own
+        sizes.append([*map(len, own)] if own else None)
+    traits = [analysed[1] if analysed else None for _, analysed in records]
+    return _frame(_PACK, facts | {"records": values, "sizes": sizes, "traits": traits}, texts)
 
 
 def receive(stream: BinaryIO, most_bytes: int) -> Frame | None:
@@ -222,7 +237,8 @@ def _packs(request: dict[str, Any]) -> Iterator[bytes]:
     source = SourceFile(**request["source"] | {"path": Path(request["source"]["path"])})
     options = ReadOptions(**request["options"])
     begun = time.process_time()
-    records: list[Document | Problem] = []
+    analyse = _analyser(request.get("tokens"))
+    records: list[Record] = []
     size = 0
 
     def packed() -> bytes:
@@ -231,7 +247,7 @@ def _packs(request: dict[str, Any]) -> Iterator[bytes]:
 
     try:
         for record in within_budget(reader.read(source, options), reader, options):
-            records.append(record)
+            records.append((record, analyse(record)))
             size += document_bytes(record) if isinstance(record, Document) else len(record.reason)
             if size >= _PACK_BYTES or len(records) >= _PACK_RECORDS:
                 yield packed()
@@ -242,6 +258,36 @@ def _packs(request: dict[str, Any]) -> Iterator[bytes]:
         raise
     if records:
         yield packed()
+
+
+_TOKENISERS: dict[str, Tokeniser] = {}  # the last one
+
+
+def _analyser(
+    tokens: dict[str, Any] | None,
+) -> Callable[[Document | Problem], Analysed | None]:
+    """Return what tokenises a document, if it is wanted; without memory, the parent does it."""
+    if tokens is None:
+        return lambda _record: None
+    from lpisearch.text.languages import TokeniserSettings
+    from lpisearch.text.tokeniser import CACHED_CHUNKS, Tokeniser, analyse
+
+    key = json.dumps(tokens["settings"])
+    known = _TOKENISERS.pop(key, None)
+    if known is None or known.cached > CACHED_CHUNKS:
+        _TOKENISERS.clear()
+        known = Tokeniser(TokeniserSettings.from_dict(tokens["settings"]))
+    tokeniser = _TOKENISERS[key] = known
+
+    def analysed(record: Document | Problem) -> Analysed | None:
+        if not isinstance(record, Document):
+            return None
+        try:
+            return analyse(record, tokens["path"], tokeniser, tokens["language"])
+        except MemoryError:
+            return None
+
+    return analysed
 
 
 def _set_timer(timer: str, seconds: float) -> None:

@@ -149,7 +149,8 @@ class SQLSources:
             func.coalesce(counts.c.gone, 0),
         ).outerjoin(counts, counts.c.source_id == SOURCES.c.id)
         return {
-            source.path: source for source in starmap(Source, self.connection.execute(statement))
+            source.path: source
+            for source in starmap(Source, self.connection.execute(statement).all())
         }
 
     def unfinished(self) -> list[str]:

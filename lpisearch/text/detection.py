@@ -250,6 +250,7 @@ _ADVANTAGE = 1.5
 _FIRST_SLOW = "\u0590"
 _COMBINING = re.compile("[\u0300-\u036f]")
 _PLAIN = re.compile(r"[^\W_]+")
+_ASCII_WORDS = bytes(ord(chr(at).lower()) if chr(at).isalnum() else 32 for at in range(128)) * 2
 _FAR_MORE = 10
 _LETTERS_A_WORD = 2
 _SPECIAL = 10  # one in so many letters is enough: Japanese is mostly Han
@@ -339,7 +340,9 @@ class _Words:
 
     @classmethod
     def of(cls, text: str) -> _Words:
-        if max(text, default="") < _FIRST_SLOW and not _COMBINING.search(text):
+        if text.isascii():  # as `_PLAIN` finds them, in a quarter of the time
+            return cls(Counter(text.encode().translate(_ASCII_WORDS).decode().split()))
+        if max(text) < _FIRST_SLOW and not _COMBINING.search(text):
             return cls(Counter(_PLAIN.findall(text.casefold())))
         counts: Counter[str] = Counter()
         unspaced = 0
@@ -373,11 +376,13 @@ class _Words:
         A word that occurs n times counts √n: "los" is frequent in a text about Los Angeles.
         """
         scores: defaultdict[str, float] = defaultdict(float)
-        some = tuple(among)
-        for word, count in self.counts.items():
+        some, known, counts = tuple(among), function_words(), self.counts
+        # Of the words of a document, few tell anything: the others are left out first.
+        telling = counts if some else [w for w in counts if w in known or not w.isascii()]
+        for word in telling:
             if len(word) == 1 and word.isascii():
                 continue  # names, initials and formulas as often as words
-            own = owners(word)
+            own, count = owners(word), counts[word]
             if some:
                 own = tuple(name for name in some if name in own or word in _stopped(name))
             for language in own:

@@ -19,6 +19,7 @@ alike, and license.py is not.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -71,22 +72,28 @@ _LEAST_CHARACTERS = 5000
 
 def kind_of(path: str, document: Document) -> tuple[str, str]:
     """Return the kind of a document and the reason, or two empty texts."""
-    file = PurePath(path)
-    name = _PACKED.sub("", file.name.casefold())
-    suffix = PurePath(name).suffix
-    is_text = suffix in _TEXTS or _NO_SUFFIX.fullmatch(suffix) is not None
-    kind, maybe = _of_name(name, suffix, is_text=is_text)
+    file, suffix, is_text, kind, maybe = _of_path(path)
     if kind:
-        return kind, f"it is named {file.name}"
+        return kind, f"it is named {file}"
     if suffix in _SCRIPTS and (length := _line_length(document.text)) > _LONG_LINES:
         return GENERATED, f"its lines have {length:,} characters on average"
     if is_text and (title := _LICENCE_TITLE.match(document.text.lstrip("#=* \n\t"))):
         return LICENCE, f"it begins with “{' '.join(title[0].split())}”"
     titled = _CHANGES_TITLE.fullmatch(document.title.strip())
     if (titled or maybe) and len(_VERSION.findall(document.text[:_READ])) >= _LEAST_VERSIONS:
-        named = f"its title is “{document.title}”" if titled else f"it is named {file.name}"
+        named = f"its title is “{document.title}”" if titled else f"it is named {file}"
         return CHANGES, f"{named}, and lines begin with versions or dates"
     return "", ""
+
+
+@lru_cache(maxsize=64)
+def _of_path(path: str) -> tuple[str, str, bool, str, bool]:
+    """Return name, suffix, whether it is of text, and what `_of_name` says, of a file."""
+    file = PurePath(path).name
+    name = _PACKED.sub("", file.casefold())
+    suffix = PurePath(name).suffix
+    is_text = suffix in _TEXTS or _NO_SUFFIX.fullmatch(suffix) is not None
+    return (file, suffix, is_text, *_of_name(name, suffix, is_text=is_text))
 
 
 def _of_name(name: str, suffix: str, *, is_text: bool) -> tuple[str, bool]:

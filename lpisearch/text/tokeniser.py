@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
+from lpisearch.model.documents import Traits
 from lpisearch.text.characters import (
     UNSPACED,
     located_pairs,
@@ -43,7 +44,8 @@ from lpisearch.text.characters import (
     stretches,
     words,
 )
-from lpisearch.text.detection import language_of
+from lpisearch.text.detection import CHARACTERS, language_of
+from lpisearch.text.kinds import kind_of
 from lpisearch.text.languages import NO_LANGUAGE, TokeniserSettings, stop_words
 
 if TYPE_CHECKING:
@@ -85,6 +87,11 @@ class Tokeniser:
         self._spans_of_chunk: _Cache[str, tuple[tuple[int, int, str], ...]] = _Cache(
             lambda chunk: tuple(self._located(chunk))
         )
+
+    @property
+    def cached(self) -> int:
+        """How many chunks of text the caches of all languages have."""
+        return len(self._chunks) + sum(one.cached for one in self._others.values())
 
     def of_language(self, name: str) -> Tokeniser:
         """Return the tokeniser for documents in a language ("": that of most)."""
@@ -398,6 +405,26 @@ def document_tokens(tokeniser: Tokeniser, document: Document) -> str:
         return tokeniser.joined(text)
     titles = f"{title}\n" if _begins_with(text, title) else f"{title}\n{title}\n"
     return tokeniser.joined(titles + text)
+
+
+_STATED = ("language", "lang")  # in the metadata of office files, books and pages
+
+
+def analyse(
+    document: Document, path: str, tokeniser: Tokeniser, language: str = ""
+) -> tuple[str, Traits]:
+    """Return the tokens and the traits of a document; its language is detected if not given."""
+    if tokeniser.settings.is_mixed:
+        if not language:
+            metadata = document.metadata
+            stated = next((metadata[name] for name in _STATED if name in metadata), "")
+            text = f"{document.title}\n{document.text[:CHARACTERS]}"
+            language = language_of(text, tokeniser.settings.main, str(stated))
+        tokeniser = tokeniser.of_language(language)
+    else:
+        language = ""
+    traits = Traits(language, *kind_of(document.path or path, document))
+    return document_tokens(tokeniser, document), traits
 
 
 def _begins_with(text: str, title: str) -> bool:

@@ -14,7 +14,7 @@ from lpisearch.model.documents import Filter
 from lpisearch.options import IngestOptions
 
 _SIGKILLED = -9
-_MOMENTS = {"first": 24, "update": 12, "move": 8}  # `make torture` takes more
+_MOMENTS = {"first": 24, "workers": 12, "update": 12, "move": 8}  # `make torture` takes more
 _MOST_TRIES = 3  # so many times as many moments, on a machine that slows down
 _WORDS = ("ship", "boat", "harbour", "sail", "anchor", "tide", "wave", "storm", "pilot", "rope")
 
@@ -62,13 +62,16 @@ def test_nothing_is_lost_by_a_kill(
 ) -> None:
     """Killed at any moment, a library opens, is sound, and is completed by a further run.
 
-    "first" makes a library from nothing; "update" changes, adds and prunes documents; "move" moves
+    "first" makes a library from nothing, "workers" with two that read and
+    tokenise; "update" changes, adds and prunes documents; "move" moves
     files whose documents are labelled by hand.
     """
-    options = IngestOptions(batch_documents=20, prune=kind == "update")
+    options = IngestOptions(
+        batch_documents=20, prune=kind == "update", workers=2 * (kind == "workers")
+    )
     root = folder(_files(range(150)))
     base = tmp_path / "base.db"
-    if kind != "first":
+    if kind not in {"first", "workers"}:
         run_ingest(base, [str(root)], options)
         _change(kind, base, root, folder)
 

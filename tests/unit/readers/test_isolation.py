@@ -405,14 +405,14 @@ def test_any_text_comes_back(text: str) -> None:
     assert said is not None
     assert (said.is_pack, said.facts()) == (False, {"failed": text})
     records = [Document("t", text), Document("u", text)]
-    assert _records(pack(records)) == records
+    assert _records(pack([(one, None) for one in records])) == records
 
 
 def _records(message: bytes) -> list[Document | Problem]:
     received = _sent(message)
     assert received is not None
     assert received.is_pack
-    return list(received.records(received.facts()))
+    return [record for record, _ in received.records(received.facts())]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_records_come_back_as_they_were_of_transport() -> None:
         Problem(reason, "line 3"),
         Problem("odd", warning=True),
     ]
-    back = _records(pack(given, seconds=1.0))
+    back = _records(pack([(one, None) for one in given], seconds=1.0))
     assert back == given
     problem = back[3]
     assert isinstance(problem.reason, messages.Message)  # type: ignore[union-attr]
