@@ -52,7 +52,8 @@ def ingest(
         list[str],
         typer.Argument(
             metavar="PATH",
-            help="Files, folders or globs; - reads standard input, irds:NAME a collection.",
+            help="Files, folders, globs or addresses (s3://…); - reads standard input, irds:NAME a "
+            "collection.",
         ),
     ],
     options: IngestOptions,

@@ -1,19 +1,26 @@
-"""Find the files that arguments mean."""
+"""Find the files that arguments mean, on this machine or at addresses (s3://…, https://…)."""
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import re
 import stat
+import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpisearch.errors import LpiSearchError, NothingThere
-from lpisearch.files import refuse_outside
-from lpisearch.ingest.ignore import Exclusion, OwnFiles
-from lpisearch.messages import system_reason
+from lpisearch.errors import LpiSearchError, NothingThere, PackageMissing
+from lpisearch.files import read_limits, refuse_outside
+from lpisearch.ingest.ignore import Exclusion, IgnorePatterns, OwnFiles
+from lpisearch.messages import printable, system_reason
 from lpisearch.model.documents import FailedFile, Source, Trouble
 from lpisearch.options import FindOptions
 
@@ -30,8 +37,8 @@ class DiscoveredFile:
     size: int
     mtime_ns: int
     named: bool = False  # by the user, so it must not be skipped silently
-    location: str = ""  # of the bytes, if not at `path` (standard input)
-    ctime_ns: int = 0  # unknown
+    location: str = ""  # of the bytes, if not at `path` (standard input, an address with its key)
+    ctime_ns: int = 0  # unknown; of an address, a digest of what its store calls ETag
 
     def is_as(self, known: Source | FailedFile) -> bool:
         """Tell whether size and times are those of an earlier reading."""
@@ -62,9 +69,15 @@ class Discovery:
 
     def files(self, arguments: Iterable[str]) -> Iterator[DiscoveredFile]:
         """Yield the files that the arguments mean."""
-        targets = [target for argument in arguments for target in expand(argument)]
+        paths: list[str] = []
+        for argument in arguments:
+            if is_address(argument):
+                yield from self._addressed(argument)
+            else:
+                paths.append(argument)
+        targets = [target for path in paths for target in expand(path)]
         self._named = {target.path for target in targets}
-        self._walked = [target.path for target in targets if os.path.isdir(target.path)]
+        self._walked += [target.path for target in targets if os.path.isdir(target.path)]
         for path, root in targets:
             if not self._is_text(path):
                 continue
@@ -90,6 +103,29 @@ class Discovery:
             and not any(is_under(path, folder) for folder in self.unlisted)
             and not os.path.lexists(path)
         ]
+
+    def _addressed(self, address: str) -> Iterator[DiscoveredFile]:
+        """Yield the objects at an address: one, or all whose names begin with it as a folder."""
+        if read_limits().within:
+            raise NothingThere(public_address(address))
+        with _stated(address):
+            found, root = _listed(address)
+        if is_single := found.keys() == {root}:
+            root = root.rpartition("/")[0]
+        root = public_address(root).rstrip("/")
+        if not is_single:
+            self._walked.append(root)
+        exclude = IgnorePatterns.of(root, self.options.exclude)
+        for location, facts in sorted(found.items()):
+            path = public_address(location)
+            parts = path.removeprefix(root).strip("/").split("/")
+            hidden = any(part.startswith(".") for part in parts) and not self.options.hidden
+            if not is_single and (hidden or exclude.verdict(path, is_folder=False)):
+                self.left_out["hidden" if hidden else "exclude"] += 1
+            elif path not in self._files:
+                self._files.add(path)
+                size, mtime_ns, ctime_ns = _facts_of(facts)
+                yield DiscoveredFile(path, root, size, mtime_ns, is_single, location, ctime_ns)
 
     def _outermost(self, root: str) -> str:
         """Return the outermost of the named folders that contains a root."""
@@ -117,8 +153,9 @@ class Discovery:
             return
         inner = rules.within(folder, names)
         for entry in entries:
-            if inner.is_simple and _is_plain(entry) and self._is_text(entry.path):
-                yield entry.path, None
+            if inner.is_simple and _is_plain(entry):
+                if self._is_text(entry.path):
+                    yield entry.path, None
                 continue
             try:
                 reason = self._reason(entry, inner)
@@ -194,6 +231,94 @@ def _is_plain(entry: os.DirEntry[str]) -> bool:
         return not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
     except OSError:
         return False
+
+
+_ADDRESS = re.compile(r"(?:s3a?|gs|gcs|abfss?|az|hdfs|https?|memory)://")
+_SECRET = re.compile(r"(?<=://)[^/@]*@|[?#].*")
+_MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
+_ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
+
+
+def is_address(path: str) -> bool:
+    """Tell whether a path is an address that fsspec reads."""
+    return _ADDRESS.match(path) is not None
+
+
+def public_address(address: str) -> str:
+    """Return an address without a password or what signs it: the identity of an object."""
+    return _SECRET.sub("", address)
+
+
+def download(address: str, target: Path) -> None:
+    """Write the object at an address to a file; whatever its store raises becomes OSError."""
+    from fsspec.core import url_to_fs
+
+    try:
+        store, path = url_to_fs(address)
+        store.get_file(path, str(target))
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(errno.EIO, _reason(address, error)) from error
+
+
+def _listed(address: str) -> tuple[dict[str, Mapping[str, Any]], str]:
+    """Return the objects at an address with the facts of their store, and its usual form."""
+    from fsspec.core import url_to_fs
+
+    store, path = url_to_fs(address)
+    usual = str(store.unstrip_protocol(path))
+    if store.isfile(path):
+        return {usual: store.info(path)}, usual
+    found = store.find(path, detail=True)
+    if not found:
+        raise FileNotFoundError
+    return {store.unstrip_protocol(name): facts for name, facts in found.items()}, usual
+
+
+def _facts_of(facts: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return size, time and a digest of the ETag; without both, it is as if it changed now."""
+    etag = next((str(facts[name]) for name in _ETAGS if facts.get(name)), "")
+    digest = int.from_bytes(blake2b(etag.encode(), digest_size=7).digest()) if etag else 0
+    modified = next((facts[name] for name in _MODIFIED if facts.get(name)), None)
+    if isinstance(modified, str):
+        with suppress(ValueError):
+            read = parsedate_to_datetime if "," in modified else datetime.fromisoformat
+            modified = read(modified)
+    if isinstance(modified, datetime):
+        modified = modified.timestamp()
+    if not isinstance(modified, int | float):
+        modified = 0 if digest else time.time()
+    return int(facts.get("size") or 0), int(modified * 1e9), digest
+
+
+@contextmanager
+def _stated(address: str) -> Iterator[None]:
+    """Turn what a store raises into our own errors, which show no password."""
+    shown = public_address(address)
+    try:
+        yield
+    except ImportError as error:  # fsspec says what to install
+        if error.name in {"fsspec", "fsspec.core"}:
+            raise PackageMissing(f"An address such as {shown}", "fsspec", "remote") from error
+        raise AddressUnreadable(shown, _reason(address, error), "install that package") from error
+    except FileNotFoundError as error:
+        raise NothingThere(shown) from error
+    except Exception as error:  # whatever the package of a store raises
+        raise AddressUnreadable(shown, _reason(address, error)) from error
+
+
+def _reason(address: str, error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".replace(address, public_address(address))
+
+
+class AddressUnreadable(LpiSearchError):
+    """The objects at an address cannot be listed."""
+
+    def __init__(
+        self, shown: str, reason: str, next_step: str = "check the address and your credentials"
+    ) -> None:
+        super().__init__(f"{shown}: cannot be listed ({printable(reason)}).", next_step)
 
 
 class TooDeep(LpiSearchError):

@@ -11,12 +11,15 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ReaderError
 from lpisearch.files import read_limits
+from lpisearch.ingest.discovery import download, is_address
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
 from lpisearch.model.documents import Document, Original, Problem
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _LOOK_AHEAD, _LOOK_A_LITTLE_AHEAD = 128, 16  # files
+_DOWNLOADS = 8  # at once
 _CLOCK_SECONDS = 0.05  # between readings of the CPU clock, which need a system call
 
 
@@ -96,24 +100,60 @@ def extract(
     """
     window: deque[Extracted] = deque()
     silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
-    with IsolatedReaders(options, work.workers, silent_seconds=silent) as workers:
-        for file in files:
+    with (
+        IsolatedReaders(options, work.workers, silent_seconds=silent) as workers,
+        TemporaryDirectory(prefix="lpisearch-") as folder,
+    ):
+        for file, arrival in _downloads(files, Path(folder)):
             own = options_at(file.root) if options_at else options
-            window.append(_begin(file, own, workers, on_wait, work))
-            if len(window) > (_LOOK_AHEAD if work.reads_all else _LOOK_A_LITTLE_AHEAD):
-                yield window.popleft()
+            window.append(_begin((file, arrival), own, workers, on_wait, work))
+            is_wide = work.reads_all and arrival is None
+            if len(window) > (_LOOK_AHEAD if is_wide else _LOOK_A_LITTLE_AHEAD):
+                yield window[0]
+                _forget(window.popleft())
         while window:
-            yield window.popleft()
+            yield window[0]
+            _forget(window.popleft())
+
+
+def _downloads(
+    files: Iterable[DiscoveredFile], folder: Path
+) -> Iterator[tuple[DiscoveredFile, Future[None] | None]]:
+    """Yield files; of those at addresses, their bytes are on the way to a folder."""
+    waiting: deque[tuple[DiscoveredFile, Future[None] | None]] = deque()
+    with ThreadPoolExecutor(_DOWNLOADS, "lpisearch-download") as pool:
+        try:
+            for number, file in enumerate(files):
+                if is_address(file.path):
+                    target = folder / str(number)
+                    begun = pool.submit(download, file.location, target)
+                    waiting.append((replace(file, location=str(target)), begun))
+                else:
+                    waiting.append((file, None))
+                if len(waiting) > _DOWNLOADS:
+                    yield waiting.popleft()
+            yield from waiting
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _forget(extracted: Extracted) -> None:
+    """Remove the bytes of a file at an address, which has been read."""
+    if is_address(extracted.file.path):
+        Path(extracted.file.location).unlink(missing_ok=True)
 
 
 def _begin(
-    file: DiscoveredFile,
+    found: tuple[DiscoveredFile, Future[None] | None],
     options: ReadOptions,
     workers: IsolatedReaders,
     on_wait: Callable[[DiscoveredFile], object],
     work: Work,
 ) -> Extracted:
+    file, arrival = found
     try:
+        if arrival is not None:
+            arrival.result()
         source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
         reader = None if is_own_file(source.path) else reader_for(source, options)
     except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)

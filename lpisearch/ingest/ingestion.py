@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
 from lpisearch.index.update import add_documents
-from lpisearch.ingest.discovery import DiscoveredFile, Discovery
+from lpisearch.ingest.discovery import DiscoveredFile, Discovery, is_address
 from lpisearch.ingest.extraction import Analysed, Extracted, InProgressFiles, Work, extract
 from lpisearch.ingest.ignore import OwnFiles
 from lpisearch.ingest.inputs import is_spooled, spooled_input
@@ -113,7 +113,8 @@ def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]
     """Return the real paths of the files and folders that are ingested."""
     arguments = [path for path in paths if os.path.exists(path)]  # noqa: PTH110 (a string)
     roots = [file.root or file.path for file in files]
-    return list(dict.fromkeys(map(os.path.realpath, dict.fromkeys(arguments + roots))))
+    every = dict.fromkeys(arguments + roots)
+    return list(dict.fromkeys(one if is_address(one) else os.path.realpath(one) for one in every))
 
 
 def _skip_notes(skipped: Mapping[str, int]) -> Iterator[str]:

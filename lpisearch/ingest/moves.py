@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import GoneWithDocuments, NothingThere
-from lpisearch.ingest.discovery import expand, is_under
+from lpisearch.ingest.discovery import expand, is_address, is_under
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import UNFINISHED
 from lpisearch.readers.irds import is_collection
@@ -37,7 +37,9 @@ def gone_paths(library: Location, paths: Sequence[str], *, prune: bool) -> list[
 
     Only with `prune`, which removes these documents; without it they are refused.
     """
-    named = (path for path in paths if path != "-" and not is_collection(path))
+    named = (
+        path for path in paths if path != "-" and not is_collection(path) and not is_address(path)
+    )
     absent = [path for path in named if not _is_there(path)]
     if not absent or not exists(library):
         return []
@@ -117,6 +119,8 @@ class MissingFiles:
 
 def is_missing(path: str) -> bool:
     """Tell whether nothing is at a path; one that cannot be looked up may exist."""
+    if is_address(path):
+        return False
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

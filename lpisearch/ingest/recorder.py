@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lpisearch import VERSION
-from lpisearch.ingest.moves import MissingDocuments, MissingFiles
+from lpisearch.ingest.moves import MissingDocuments, MissingFiles, is_missing
 from lpisearch.ingest.names import FileNames, FolderCensus, LabelRules
 from lpisearch.model.documents import (
     PART,
@@ -301,7 +301,7 @@ class Recorder:
     def _is_gone(self, source_id: int) -> bool:
         """Tell whether a file is known to be gone; one of another machine or run is not."""
         path = self._paths.get(source_id)
-        return not (path is None or source_id in self._elsewhere or os.path.lexists(path))
+        return not (path is None or source_id in self._elsewhere) and is_missing(path)
 
 
 def _contains(name: str) -> bool:
@@ -576,7 +576,7 @@ class FailureLog:
 
     def sweep(self, store: Store) -> None:
         """Forget the failures of files that are gone."""
-        gone = [path for path in self._stored if not os.path.lexists(path)]
+        gone = [path for path in self._stored if is_missing(path)]
         if gone:
             with store.writing() as transaction:
                 transaction.sources.forget_failed(gone)
