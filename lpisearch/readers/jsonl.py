@@ -1,12 +1,13 @@
-"""JSON Lines and JSON arrays.
+"""JSON Lines, JSON arrays and Parquet, whose rows are read as records of JSON.
 
-The file may have any size: memory contains one chunk and one line. Each line is decoded on its
-own, so that one line in another encoding affects no other.
+A file of JSON may have any size: memory contains one chunk and one line. Each line is decoded on
+its own, so that one line in another encoding affects no other.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from lpisearch.readers.encoding import (
     utf8_chunks,
 )
 from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles, named_fields
-from lpisearch.readers.streams import EMPTY, chunks, lines, over_limit
+from lpisearch.readers.streams import EMPTY, chunks, lines, open_seekable, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,49 @@ def sniff_json_array(head: bytes) -> bool:
     return bool(_BEGINNING.match(head))
 
 
+def read_parquet(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield a document, or a problem with its number, for each row, a few in memory at a time."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise ReaderError("needs pyarrow: install lpisearch[parquet]") from error
+    records, base, number = Records(options), Document("", ""), 0
+    with open_seekable(source) as stream:
+        try:
+            rows = parquet.ParquetFile(stream)
+            for batch in rows.iter_batches(_ROWS_AT_ONCE, use_threads=False):
+                for value in batch.to_pylist():
+                    number += 1
+                    plain = {name: _plain(cell) for name, cell in value.items()}
+                    yield records.document(plain, base, f"row {number}")
+        except (ArrowException, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ReaderError(f"is damaged, or not a Parquet file ({reason})") from error
+    yield from records.fields_never_met()
+
+
+_ROWS_AT_ONCE = 100
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as JSON has it: times and numbers of a database as texts, bytes not at all."""
+    if isinstance(cell, dict):
+        return {str(name): _plain(value) for name, value in cell.items()}
+    if isinstance(cell, list | tuple):
+        return [_plain(value) for value in cell]
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    if cell is None or isinstance(cell, str | int | float):
+        return cell
+    return None if isinstance(cell, bytes) else str(cell)
+
+
+PARQUET_READER = Reader(
+    *("parquet", (".parquet", ".pq"), read_parquet),
+    sniff=lambda head: head.startswith(b"PAR1"),
+    isolated=True,
+    many=True,
+)
 JSON_ARRAY_READER = Reader("json", (), read_json_array, sniff_json_array, many=True)
 
 _BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")

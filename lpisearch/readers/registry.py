@@ -51,6 +51,7 @@ READERS: dict[str, Reader] = {
         html.READER,
         jsonl.JSONL_READER,
         jsonl.JSON_ARRAY_READER,
+        jsonl.PARQUET_READER,
         man.READER,
         mail.MBOX_READER,
         mail.NEWSGROUPS_READER,

@@ -177,7 +177,7 @@ _MODULES = {
     for module, formats in {
         "archives": "tar zip",
         "delimited": "csv tsv",
-        "jsonl": "json",
+        "jsonl": "json parquet",
         "mail": "eml mbox newsgroups",
         "ooxml": "docx pptx xlsx",
         "opendocument": "odp ods odt",

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import sys
 import tracemalloc
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +17,13 @@ from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import HEAD_BYTES, SourceFile
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.jsonl import JSON_ARRAY_READER, JSONL_READER, sniff_json_array, sniff_jsonl
+from lpisearch.readers.jsonl import (
+    JSON_ARRAY_READER,
+    JSONL_READER,
+    PARQUET_READER,
+    sniff_json_array,
+    sniff_jsonl,
+)
 from tests.readers import read
 
 NEWSGROUPS = Path(__file__).parents[4] / "shared/data/20newsgroups/docs.jsonl.gz"
@@ -245,3 +254,32 @@ def test_array_is_known_by_its_beginning() -> None:
     assert sniff_json_array(b' [\n  {"text"')
     assert not sniff_json_array(b"[1, 2]")
     assert not sniff_json_array(b'{"a": []}')
+
+
+def test_rows_of_parquet_are_records(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "notes.parquet"
+    columns = {"id": ["a", "b"], "title": ["Ships", None], "text": ["A ship", "A boat"]}
+    days = [date(2024, 1, 2), None]
+    table = columns | {"labels": [["x", "y"], []], "date": days, "weight": [1.5, math.nan]}
+    parquet.write_table(pa.table(table), path)
+    found = list(PARQUET_READER.read(SourceFile.at(path), ReadOptions()))
+    first, second = (one for one in found if isinstance(one, Document))
+    assert (first.id, first.title, first.text, first.labels) == ("a", "Ships", "A ship", ("x", "y"))
+    assert (first.date, first.metadata["weight"]) == ("2024-01-02", 1.5)
+    assert (second.id, second.title, second.metadata["weight"]) == ("b", "", None)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ReaderError, match="is damaged, or not a Parquet file"):
+        list(PARQUET_READER.read(SourceFile.at(path), ReadOptions()))
+
+
+def test_parquet_without_its_package_is_a_stated_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "notes.parquet"
+    path.write_bytes(b"PAR1")
+    with pytest.raises(ReaderError, match=r"install lpisearch\[parquet\]"):
+        list(PARQUET_READER.read(SourceFile.at(path), ReadOptions()))
