@@ -35,7 +35,7 @@ from lpisearch.index.postings import (
 )
 from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.rows import SparseRows
-from lpisearch.search.hybrid import Hybrid, agreement
+from lpisearch.search.hybrid import COMPARED_AGAIN, Hybrid, agreement, whole_share
 from lpisearch.search.query import Query
 from lpisearch.search.word_scores import WordScores, score_words
 from lpisearch.text.spans import LONG_DOCUMENT
@@ -93,8 +93,9 @@ class Scores:
     units, passages
         The unit of the engine that stands for each document, and the score of each passage, below
         all others if there is no evidence for it; None without passages.
-    encoder, notes
-        What the user's encoder adds to `total`; what the user should know.
+    encoder, notes, exact_from
+        What the user's encoder adds to `total`; what the user should know; smaller totals may be
+        without feedback.
     """
 
     by: str
@@ -113,6 +114,7 @@ class Scores:
     demoted: Mapping[str, Numbers] = field(default_factory=dict)
     encoder: Leg | None = None
     notes: tuple[str, ...] = ()
+    exact_from: float = -np.inf
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -128,6 +130,7 @@ class UnitScores:
     evidence: NDArray[np.bool_]
     hybrid: Hybrid | None = None
     moved: Floats | None = None
+    exact_from: float = -np.inf
 
 
 class Engine:
@@ -219,8 +222,13 @@ class Engine:
         """Score all documents; `weight` of the subspace in hybrid, None for the calibration's."""
         return self.of_documents(self.unit_scores(query, by, weight), query, by)
 
-    def unit_scores(self, query: Query, by: str, weight: float | None = None) -> UnitScores:
-        """Score all documents as wholes, and after them all passages."""
+    def unit_scores(
+        self, query: Query, by: str, weight: float | None = None, needed: int | None = None
+    ) -> UnitScores:
+        """Score all documents as wholes, and after them all passages.
+
+        If only the best are `needed`, scores below those may be without feedback: `exact_from`.
+        """
         units = self.units
         words = score_words(query, units)
         if by == "lexical":
@@ -232,8 +240,12 @@ class Engine:
             return UnitScores(cosines, None, cosines, evidence)
         hybrid = self._hybrid(query, words, cosines, weight, units)
         fused = moved = hybrid.fused(cosines, standard)
+        moments = self.index.moments
+        if query.feedback and needed and moments is not None and len(fused) > COMPARED_AGAIN:
+            total, least = hybrid.best_moved(fused, moments, needed)
+            return UnitScores(total, words, cosines, evidence, exact_from=least)
         if query.feedback:
-            moved = hybrid.moved(fused, self.index.moments)
+            moved = hybrid.moved(fused, moments)
             fused = hybrid.with_feedback(moved)
         return UnitScores(fused, words, cosines, evidence, hybrid, moved)
 
@@ -264,6 +276,7 @@ class Engine:
             index.packed_vectors,
             best,
             passages,
+            exact_from=scores.exact_from,
         )
 
     def best_passages(self, scores: Scores, document: int, most: int) -> list[Span]:
@@ -339,18 +352,9 @@ class Engine:
         return Hybrid(query, words, np.float32(weight * share), np.float32(share), units)
 
 
-WHOLE_SHARE = 0.5
 # A document of no more passages moves a query as a whole, too: it is about one thing.
 _OF_ONE_THING = 10
 _WORTH_SHOWING = 0.5  # of the score of the best passage
-
-
-def whole_share(by: str) -> float:
-    """Return the share of the whole in the score of a long document; the rest is its passage's.
-
-    The cosine stays that of one vector.
-    """
-    return 0.0 if by == "semantic" else WHOLE_SHARE
 
 
 @dataclass(frozen=True, eq=False)

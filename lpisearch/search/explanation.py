@@ -24,7 +24,7 @@ from lpisearch.errors import DocumentNotFound, SubspaceError
 from lpisearch.index.fusion import FEEDBACK_WEIGHT, Standard
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
-from lpisearch.search.engine import Engine, Scores, UnitScores, whole_share
+from lpisearch.search.hybrid import whole_share
 from lpisearch.search.passages import Passages, written_forms
 from lpisearch.search.ranking import by_index, by_words, finished
 from lpisearch.text.tokeniser import MOST_CHARACTERS, surface_forms
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
+    from lpisearch.search.engine import Engine, Scores, UnitScores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.text.vocabulary import TermCounts

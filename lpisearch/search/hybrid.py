@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 # of all, whichever is more.
 COMPARED_AGAIN = 20_000
 SHARE_AGAIN = 0.05
+_ROUNDING = 1e-4  # more than scores differ by rounding
+WHOLE_SHARE = 0.5
+
+
+def whole_share(by: str) -> float:
+    """Return the share of the whole in the score of a long document; the rest is its passage's.
+
+    The cosine stays that of one vector.
+    """
+    return 0.0 if by == "semantic" else WHOLE_SHARE
 
 
 # The map is trusted less where its first documents have less than this share of what those of the
@@ -92,8 +102,7 @@ class Hybrid:
 
         In a large library the best units alone are compared with it: the others keep their scores.
         """
-        vector, n_units = self.moved_vector(fused), len(fused)
-        count = max(COMPARED_AGAIN, int(SHARE_AGAIN * n_units))
+        vector, n_units, count = self.moved_vector(fused), len(fused), self._compared_again
         if moments is None or count >= n_units:
             cosines = self.units.cosines(vector)
             return self.fused(cosines, self.units.cosine_standard(vector, cosines))
@@ -111,6 +120,36 @@ class Hybrid:
         """Return the vector of the query moved towards the first documents."""
         first = self._first(fused)
         return moved_vector(self.query.vector, fused[first], self.units.vectors_at(first))
+
+    def best_moved(self, fused: Floats, moments: Moments, needed: int) -> tuple[Floats, float]:
+        """Return the scores with feedback, and from which score on they are exact.
+
+        At least `needed` units have such a score. So have all passages that `moved` compares: the
+        best one stands for its document. Meaning adds at most its bound, so a document that cannot
+        be among the best even with that keeps its score by the query as it was.
+        """
+        vector = self.moved_vector(fused)
+        standard, scores = moments.standard(vector), fused.copy()
+
+        def compare(some: NDArray[np.int64]) -> None:
+            scores[some] = self._fused(some, self.units.cosines_at(some, vector), standard)
+
+        again = largest(fused, self._compared_again)
+        compare(again[again >= self.units.documents])
+        bound = np.float32(fusion.SUBSPACE_BOUND + _ROUNDING) * self.weight
+        most = self.words.standard.of(self.words.total) + bound * self.units.certainty
+        first = self._first(fused)
+        compare(first)
+        compare(np.flatnonzero(most >= scores[first].min(initial=np.inf)))
+        feedback = self.with_feedback(scores) - scores
+        best = largest(scores + feedback, needed)
+        compare(best)
+        least = float((scores + feedback)[best].min(initial=np.inf))
+        units = np.flatnonzero(most + feedback >= least)
+        late = units >= self.units.documents
+        owners = self.units.owners[units[late] - self.units.documents]
+        compare(np.concatenate([units[~late], owners]))
+        return scores + feedback, least
 
     def with_feedback(self, fused: Floats) -> Floats:
         """Add what the words of the first documents find."""
@@ -134,6 +173,10 @@ class Hybrid:
     ) -> Floats:
         meaning = self.units.certainty[some] * bounded(standard.of(cosines), fusion.SUBSPACE_BOUND)
         return self.words.standard.of(self.words.total[some]) + self.weight * meaning
+
+    @property
+    def _compared_again(self) -> int:
+        return max(COMPARED_AGAIN, int(SHARE_AGAIN * len(self.words.total)))
 
     def _first(self, fused: Floats) -> NDArray[np.int64]:
         return first_units(fused, first_count(self.units.movers), self.units.long)

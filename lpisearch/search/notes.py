@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
@@ -25,6 +26,7 @@ CHANGED = Message(
 )
 _SHOWN_WORDS = 5
 _SHOWN_QUERIES = 5
+_TRIED_CONDITIONS = 10  # each reads all documents
 
 
 def ignore_note(_note: str) -> None:
@@ -94,7 +96,7 @@ def why_none(transaction: ReadTransaction, where: Filter) -> str:
     """Say which filters leave no document, or ""."""
     if where == Filter() or transaction.corpus.count_and_sum(where)[0]:
         return ""
-    named = list(conditions_of(where))
+    named = list(islice(conditions_of(where), _TRIED_CONDITIONS))
     empty = [text for text, alone in named if not transaction.corpus.count_and_sum(alone)[0]]
     texts = quoted(empty or [text for text, _ in named])
     return Message(f"No documents match {texts}. Next: ", call("entries"))

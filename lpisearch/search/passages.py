@@ -56,7 +56,7 @@ class Passages:
         if not spans:
             whole = self._passage(details.text, details, has_word=has_word)
             return (_within(whole, details.text, sections),)
-        parts = self.snapshot.transaction.documents.parts([(row, *span) for span in spans])
+        parts = self._parts(row, spans, details)
         passages: list[Passage] = []
         for (start, _), part in zip(spans, parts, strict=True):
             passage = self._passage(part, details, has_word=False)
@@ -72,10 +72,16 @@ class Passages:
         if not span:
             tokens = self.snapshot.transaction.corpus.tokens([row])[0].split()
             return tokens, f"{details.title}\n{details.text}"
-        (part,) = self.snapshot.transaction.documents.parts([(row, *span[0])])
+        (part,) = self._parts(row, span, details)
         text = f"{details.title}\n{part}"
         tokeniser = self.snapshot.index_tokeniser.of_language(details.language)
         return tokeniser.tokens(text), text
+
+    def _parts(self, row: int, spans: Sequence[Span], details: Details) -> list[str]:
+        """Return parts of a text: of its beginning if that was read far enough."""
+        if max(end for _, end in spans) <= len(details.text):
+            return [details.text[start:end] for start, end in spans]
+        return self.snapshot.transaction.documents.parts([(row, *span) for span in spans])
 
     def _best(self, number: int, most: int) -> list[Span]:
         engine = self.snapshot.engine
@@ -113,13 +119,12 @@ class Passages:
         title, engine = details.title, self.snapshot.engine
         tokeniser = self.snapshot.tokeniser.of_language(details.language)
         weights, most = self._words, None
-        if not has_word and engine is not None:
-            tokens = tokeniser.tokens(text)
-            if not weights.keys() & tokens:
-                index, vector = engine.index, self.query.vector
-                if not index.is_linear:
-                    return placed_snippet(index, vector, text, tokeniser, title=title)
-                weights, most = semantic_weights(index, vector, tokens), _MARKED
+        unmarked = not has_word and next(tokeniser.spans(text, weights), None) is None
+        if unmarked and engine is not None:
+            index, vector = engine.index, self.query.vector
+            if not index.is_linear:
+                return placed_snippet(index, vector, text, tokeniser, title=title)
+            weights, most = semantic_weights(index, vector, tokeniser.tokens(text)), _MARKED
         sought = Sought(self._sought, self.query.compounds)
         return snippet(text, tokeniser, weights, title=title, most_marked=most, sought=sought)
 

@@ -16,6 +16,7 @@ from lpisearch.index.encoded_units import CANDIDATES, unit_text
 from lpisearch.index.fusion import SPECIAL, standard_of
 from lpisearch.messages import Message
 from lpisearch.numeric.threads import largest
+from lpisearch.options import RELEVANCE
 from lpisearch.search.compounds import add_compounds
 from lpisearch.search.demotion import demote
 from lpisearch.search.engine import Engine, Scores, UnitScores
@@ -50,8 +51,33 @@ def score(query: Query, snapshot: Snapshot, options: SearchOptions) -> Scores:
         return _by_occurrences(query)
     if engine is None:
         return by_words(query, snapshot)
-    units = engine.unit_scores(query, by, options.semantic_weight)
-    return finished(by_index(units, query, engine, by), query, snapshot, options)
+    for needed in (_needed(query, engine, options), None):
+        units = engine.unit_scores(query, by, options.semantic_weight, needed)
+        scores = finished(by_index(units, query, engine, by), query, snapshot, options)
+        if scores.exact_from == -np.inf or _has_page(scores, snapshot, options):
+            break
+    return scores
+
+
+_SPARE = 10  # documents that are the best, but count half or have changed
+
+
+def _needed(query: Query, engine: Engine, options: SearchOptions) -> int | None:
+    """Return how many of the best units are needed at most; None if all scores matter."""
+    is_page = options.sort == RELEVANCE and options.min_score is None
+    is_free = query.allowed is None and not query.excluded and not query.compounds
+    if not is_page or not is_free or engine.encoded is not None:
+        return None
+    return 2 * (options.offset + options.k) + _SPARE
+
+
+def _has_page(scores: Scores, snapshot: Snapshot, options: SearchOptions) -> bool:
+    """Tell whether enough documents have an exact score, of several twins one."""
+    numbers = np.arange(len(scores.total)) if scores.candidates is None else scores.candidates
+    numbers = numbers[scores.total[numbers] >= max(scores.exact_from, 0.0)]
+    groups = snapshot.groups[numbers] if options.collapse else np.full(len(numbers), -1)
+    found = np.count_nonzero(groups < 0) + len(np.unique(groups[groups >= 0]))
+    return bool(found >= options.offset + options.k)
 
 
 def finished(

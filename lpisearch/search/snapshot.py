@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,8 @@ class Snapshot:
     @cached_property
     def tokeniser(self) -> Tokeniser:
         """The tokeniser of the library."""
-        return self._session.tokenisers.of(self.transaction.settings.get(TOKENISER) or {})
+        read = partial(self.transaction.settings.get, TOKENISER)
+        return self._session.tokenisers.of(self.remember("tokeniser", read) or {})
 
     @cached_property
     def index_tokeniser(self) -> Tokeniser:

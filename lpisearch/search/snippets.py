@@ -1,9 +1,8 @@
 """Snippets: the window of a text with the words of a query, or the nearest in meaning.
 
 Words are compared as tokens, so that "baking" marks "bakes". The weight of a window is that of its
-distinct tokens in the query; repeats add a fifth at most. The best window is found in two steps:
-stretches of text are tokenised whole, which is fast and bounds the weight of their windows; token
-positions are computed only in the few stretches that may contain the best, or once in a short text.
+distinct tokens in the query; repeats add a fifth at most. The tokens of the query in a stretch of
+text bound the weight of its windows, so only the stretches that may contain the best are searched.
 Only the first `MOST_CHARACTERS` of a text are searched.
 
 Without a linear map, each stretch gets a vector as a document would, and the one with the largest
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 CUT = "…"
 _MOST_PAIRS = 6  # of stretches that are searched closely; one is usually enough
-_SHORT = 20_000  # characters of a text that is searched closely as a whole
 _REPEATS = 0.2
 _MOST_FOR_REPEATS = 1 + _REPEATS
 _WORD = re.compile(r"\S+")
@@ -127,8 +124,8 @@ def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
     """Return the span of a window of the folded text in the original text."""
     # Folding changes white space alone, and removes the title at the beginning: so characters
     # other than white space are counted.
-    folded_signs = len("".join(text[:MOST_CHARACTERS].split()))
-    begun = folded_signs - _signs(whole) + _signs(whole[:start])
+    title_signs = _signs(" ".join(text[:MOST_CHARACTERS].split())) - _signs(whole)
+    begun = title_signs + _signs(whole[:start])
     ended = begun + _signs(whole[start:end])
     first = last = seen = at = 0
     while begun < ended and seen + (signs := len("".join(text[at : at + _STEP].split()))) <= begun:
@@ -193,27 +190,26 @@ def _best_window(
 ) -> list[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
-    parts: list[list[_Token]] = []
-    if len(text) <= _SHORT and all(text[end : end + 1] in {"", " "} for _, end in bounds):
+    at_spaces = all(text[end : end + 1] in {"", " "} for _, end in bounds)
+    if at_spaces:
         every = _tokens_in(text, 0, len(text), tokeniser, weights)
         edges = [bisect_left(every, (end,)) for _, end in bounds]
         parts = [every[first:last] for first, last in pairwise([0, *edges])]
-        present = [{token.term for token in part} for part in parts]
-    else:
-        texts = (text[start:end] for start, end in bounds)
-        present = [weights.keys() & tokens for tokens in list(map(tokeniser.tokens, texts))]
+    else:  # a word longer than a stretch is cut
+        parts = [_tokens_in(text, *span, tokeniser, weights) for span in bounds]
+    present = [{token.term for token in part} for part in parts]
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
-    pairs = list(pairwise([*zip(bounds, present, strict=True), ((len(text), len(text)), set())]))
-    most = [sum(map(weights.__getitem__, first | second)) for (_, first), (_, second) in pairs]
+    pairs = pairwise([*present, set()])
+    most = [sum(map(weights.__getitem__, first | second)) for first, second in pairs]
     best: list[_Token] = []
     best_weight = 0.0
-    for number in sorted(range(len(pairs)), key=lambda number: -most[number])[:_MOST_PAIRS]:
+    for number in sorted(range(len(most)), key=lambda number: -most[number])[:_MOST_PAIRS]:
         if most[number] * _MOST_FOR_REPEATS <= best_weight:
             break
-        ((start, _), _), ((_, end), _) = pairs[number]
-        if parts:
+        if at_spaces:
             tokens = [token for part in parts[number : number + 2] for token in part]
         else:
+            start, end = bounds[number][0], bounds[min(number + 1, len(bounds) - 1)][1]
             tokens = _tokens_in(text, start, end, tokeniser, weights)
         for window in _windows(tokens, length):
             weight = _weight(window, weights)
@@ -240,7 +236,9 @@ def _windows(tokens: Sequence[_Token], length: int) -> Iterator[list[_Token]]:
 
 
 def _weight(window: Iterable[_Token], weights: Mapping[str, float]) -> float:
-    counts = Counter(token.term for token in window)
+    counts: dict[str, int] = {}
+    for token in window:
+        counts[token.term] = counts.get(token.term, 0) + 1
     return sum(
         weights[token] * (_MOST_FOR_REPEATS - _REPEATS / count) for token, count in counts.items()
     )

@@ -84,6 +84,7 @@ class Tokeniser:
         self._piece = re.compile(rf"(?:[^\x00-\x7f]|[A-Za-z0-9{keep}])+")
         self._chunks = _Cache(self._analyse)
         self._chunks_with = _ChunksWith(self.tokens)
+        self._keeps_beginnings = own.language in _KEEP_BEGINNINGS
         self._spans_of_chunk: _Cache[str, tuple[tuple[int, int, str], ...]] = _Cache(
             lambda chunk: tuple(self._located(chunk))
         )
@@ -132,21 +133,35 @@ class Tokeniser:
     ) -> Iterator[tuple[int, int, str]]:
         """Yield (start, end, token): the same tokens, with their positions in the text as given.
 
-        With `wanted`, only those tokens, and faster: of all distinct chunks, few have one.
+        With `wanted`, only those tokens, and faster: few chunks may have one.
         """
         if wanted is None:
             for match in _CHUNK.finditer(text):
                 for start, end, token in self._spans_of_chunk[match.group()]:
                     yield match.start() + start, match.start() + end, token
             return
-        for at, chunk in _occurrences(text, self.chunks_with(wanted, text)):
+        for at, chunk in self._near(text, wanted):
             for start, end, token in self._spans_of_chunk[chunk]:
                 if token in wanted:
                     yield at + start, at + end, token
 
-    def chunks_with(self, wanted: Iterable[str], text: str) -> set[str]:
-        """Return what has any of some tokens, of all that is between white space in a text."""
-        return self._chunks_with.any_of(wanted, text)
+    def _near(self, text: str, wanted: Collection[str]) -> list[tuple[int, str]]:
+        """Return what may have any of some tokens between white space, with where it begins.
+
+        A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are; other
+        words are analysed, each distinct one once.
+        """
+        lowered = text.lower()
+        if not self._keeps_beginnings or len(lowered) != len(text):
+            return sorted(_occurrences(text, self._chunks_with.any_of(wanted, set(text.split()))))
+        near: dict[int, str] = {}
+        for beginning in {each for token in wanted for each in _beginnings(token)}:
+            near |= _chunks_around(text, _positions(lowered, beginning))
+        if not text.isascii() or "'" in text:
+            others = _chunks_around(text, _other_positions(text))
+            found = self._chunks_with.any_of(wanted, set(others.values()))
+            near |= {at: chunk for at, chunk in others.items() if chunk in found}
+        return sorted(near.items())
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
@@ -194,6 +209,9 @@ class Tokeniser:
 
     def _located_piece(self, text: str) -> Iterator[tuple[int, int, str]]:
         normal = normalise(text)
+        if text.isascii():  # only the case has changed
+            yield from self._located_normal(normal)
+            return
         starts, ends = origins(text, normal)
         for start, end, token in self._located_normal(normal):
             yield starts[start], ends[end - 1], token
@@ -245,13 +263,12 @@ class _ChunksWith:
         self._seen: set[str] = set()
         self._with: defaultdict[str, set[str]] = defaultdict(set)
 
-    def any_of(self, wanted: Iterable[str], text: str) -> set[str]:
-        """Return the distinct chunks of a text that have any of some tokens."""
+    def any_of(self, wanted: Iterable[str], chunks: set[str]) -> set[str]:
+        """Return the chunks that have any of some tokens."""
         sought = frozenset(wanted)
         if len(self._seen) >= CACHED_CHUNKS:
             self._seen.clear()
             self._with.clear()
-        chunks = set(text.split())
         found: set[str] = set()
         for chunk in chunks.difference(self._seen):
             tokens = self._analyse(chunk)
@@ -274,22 +291,68 @@ def _blocks(separated: bytes) -> Iterator[bytes]:
         start = end
 
 
-_CHUNK = re.compile(r"\S+")
+_CHUNK, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
+_OTHER = re.compile(r"[^\x00-\x26\x28-\x7f]")
+_SPELLED_SIGNS = ("plusplus", "sharp", "dotnet")
+_CHANGED = ("i", "e", "l", "y", "t")
+# Languages whose stemmers change at most the last letter of what they leave of a word of ASCII.
+_KEEP_BEGINNINGS = frozenset(
+    {NO_LANGUAGE, "danish", "english", "norwegian", "portuguese", "spanish", "swedish"}
+)
 
 
-def _occurrences(text: str, chunks: Iterable[str]) -> list[tuple[int, str]]:
-    """Return where each of some chunks is between white space, in the order of the text."""
-    found: list[tuple[int, str]] = []
-    for chunk in chunks:
-        size, at = len(chunk), text.find(chunk)
-        while at >= 0:
-            end = at + size
-            before, after = text[at - 1 : at] if at else "", text[end : end + 1]
-            if (not before or before.isspace()) and (not after or after.isspace()):
-                found.append((at, chunk))
-            at = text.find(chunk, at + 1)
-    found.sort()
+def _beginnings(token: str) -> tuple[str, ...]:
+    """Return what is in every word of ASCII with a token, in lower case.
+
+    Stemmers change these last letters: happy, happi; hoping, hope; ability, abl; dying, die.
+    """
+    if token.endswith(_SPELLED_SIGNS):
+        return token, token.replace("plusplus", "++").replace("sharp", "#").replace("dot", ".")
+    if token.endswith("ie"):
+        return token[:-1], f"{token[0]}y"
+    return (token[:-1] or token if token.endswith(_CHANGED) else token,)
+
+
+def _positions(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _other_positions(text: str) -> Iterator[int]:
+    """Yield where characters are that a token may not have: other than ASCII, and apostrophes."""
+    if text.isascii():
+        yield from _positions(text, "'")
+    else:
+        yield from (match.start() for match in _OTHER.finditer(text))
+
+
+def _chunks_around(text: str, positions: Iterable[int]) -> dict[int, str]:
+    """Return what is between white space around ascending positions, with where it begins."""
+    found: dict[int, str] = {}
+    end = 0
+    for at in positions:
+        if at >= end:
+            start = at
+            while start and not text[start - 1].isspace():
+                start -= 1
+            space = _SPACE.search(text, at)
+            end = space.start() if space else len(text)
+            found[start] = text[start:end]
     return found
+
+
+def _occurrences(text: str, chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield where each of some chunks is between white space."""
+    for chunk in chunks:
+        for at in _positions(text, chunk):
+            before, after = (
+                text[at - 1 : at] if at else "",
+                text[at + len(chunk) : at + len(chunk) + 1],
+            )
+            if (not before or before.isspace()) and (not after or after.isspace()):
+                yield at, chunk
 
 
 def _stemmer(language: str) -> Callable[[str], str]:
@@ -445,14 +508,10 @@ def surface_forms(
     """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     written: Counter[str] = Counter()
-    text = text[:MOST_CHARACTERS]
-    near = None if wanted is None else tokeniser.chunks_with(wanted, text)
-    for chunk, count in Counter(text.split()).items():
-        if near is not None and chunk not in near:
-            continue
-        for start, end, token in tokeniser.spans(chunk, wanted):
-            forms[token][chunk[start:end].casefold()] += count
-            written[chunk[start:end]] += count
+    for start, end, token in tokeniser.spans(text[:MOST_CHARACTERS], wanted):
+        form = text[start:end]
+        forms[token][form.casefold()] += 1
+        written[form] += 1
     spelled: dict[str, str] = {}
     for form in sorted(written, key=lambda form: (written[form], form)):
         spelled[form.casefold()] = form

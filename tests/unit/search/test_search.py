@@ -74,6 +74,9 @@ def test_filters_that_leave_nothing_are_named(notes: Path) -> None:
     assert "No documents match “path=nowhere”" in said(path="nowhere", labels=("kitchen",))
     assert "“label=kitchen”, “path=sea”" in said(path="sea", labels=("kitchen",))
     assert said(path="kitchen") == ""
+    many = said(metadata=tuple((f"field{n}", "yes") for n in range(100)))
+    assert "“field9=yes”" in many
+    assert "field10" not in many
 
 
 def test_hits_without_the_word(notes: Path) -> None:

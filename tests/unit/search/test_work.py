@@ -114,6 +114,13 @@ def test_statements_do_not_grow_with_the_results(opened: Library, work: Work) ->
     assert few == many
 
 
+def test_a_question_takes_few_statements(
+    opened: Library, work: Work, request: pytest.FixtureRequest
+) -> None:
+    most = {"index": 10, "words": 16}[request.node.callspec.params["opened"]]
+    assert work.of(opened.search, "ship harbour")[0] <= most
+
+
 def test_statements_do_not_grow_with_the_conditions(opened: Library, work: Work) -> None:
     few, many = (
         work.of(opened.search, "ship", where=Filter(metadata=tuple(_CONDITIONS[:n])))[0]

@@ -156,6 +156,25 @@ def test_spans_are_the_same_tokens_in_order(text: str) -> None:
         assert [start for start, _, _ in spans] == sorted(start for start, _, _ in spans)
 
 
+BEGINNINGS = "bak happ hop d l t v sk gentl earl relat possib rat organ cr ag stud c x net Par naïv"
+ENDINGS = (
+    "e ed es ing ying ies ied y ly ily ability ation ational ization ness fulness s's t's C# .NET"
+)
+
+
+@pytest.mark.parametrize("language", sorted(module._KEEP_BEGINNINGS))
+def test_wanted_tokens_are_those_of_all(language: str) -> None:
+    tokeniser = Tokeniser(TokeniserSettings(language=language))
+    text = " ".join(
+        f"{first}{last} o'{first}{last}, Pre-{first}{last}XML\tc++"
+        for first in BEGINNINGS.split()
+        for last in ENDINGS.split()
+    )
+    every = list(tokeniser.spans(text))
+    for token in {token for _, _, token in every}:
+        assert list(tokeniser.spans(text, {token})) == [span for span in every if span[2] == token]
+
+
 def test_spans_point_into_the_text_as_given() -> None:
     text = "The ﬁne Café’s  co\u00adop, 東京都"
     found = [(text[start:end], token) for start, end, token in ENGLISH.spans(text)]

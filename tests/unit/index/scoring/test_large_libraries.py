@@ -81,6 +81,23 @@ def test_a_moved_question_is_compared_with_the_best_alone(
         assert len({*plain} & {*alone}) >= 9
 
 
+@pytest.mark.parametrize("needed", [1, 10, 100])
+def test_the_best_are_exact_without_comparing_all(
+    large: SubspaceIndex, monkeypatch: pytest.MonkeyPatch, needed: int
+) -> None:
+    engine = Engine(large)
+    monkeypatch.setattr("lpisearch.search.engine.COMPARED_AGAIN", 120)
+    monkeypatch.setattr(hybrid, "COMPARED_AGAIN", 599)
+    for question in QUESTIONS[:3]:
+        query = engine.look_up(question)
+        every = engine.unit_scores(query, "hybrid").total
+        some = engine.unit_scores(query, "hybrid", needed=needed)
+        is_exact = some.total >= some.exact_from
+        assert np.count_nonzero(is_exact) >= needed
+        np.testing.assert_allclose(some.total[is_exact], every[is_exact], atol=1e-5)
+        assert every[~is_exact].max(initial=-np.inf) < some.exact_from
+
+
 def test_moments_standardise_without_all_cosines(
     index: SubspaceIndex, large: SubspaceIndex
 ) -> None:
