@@ -27,11 +27,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="two rooms with quick tests")
     if parser.parse_args().check:
-        failed = _trace([f"tests/unit/{room}" for room in QUICK])
+        _coverage("erase")
+        failed = _trace("not slow", *(f"tests/unit/{room}" for room in QUICK))
+        _coverage("combine", "--quiet")
         rooms = ",".join(f"lpisearch/{room}/*" for room in QUICK)
         _coverage("report", f"--include={rooms}", f"--fail-under={LEAST}", "--format=total")
         sys.exit(failed or 0)
-    failed = _trace(["tests"])
+    _coverage("erase")
+    # Apart, as in `make test`: the loop that the browser runs in leaves no room for others.
+    failed = _trace("browser and not slow", "tests/browser")
+    failed += _trace("not browser and not slow", "tests")
+    _coverage("combine", "--quiet")
     share = _coverage("report", "--format=total").strip()
     today = datetime.now(UTC).date().isoformat()
     sentence = f"The tests cover {share} % of the lines of the package (`make coverage`, {today})."
@@ -42,14 +48,12 @@ def main() -> None:
     PAGE.write_text(FIGURE.sub(rf"\g<1>{sentence}\g<2>", text), encoding="utf-8")
 
 
-def _trace(tests: list[str]) -> str:
+def _trace(marks: str, *tests: str) -> str:
     """Run tests under coverage; return what failed."""
-    _coverage("erase")
-    options = ["-n", "auto", "-q", "-m", "not slow", "--timeout", "600"]
+    options = ["-n", "auto", "-q", "-m", marks, "--timeout", "600"]
     options += ["--deselect", CANNOT_TRACE]
     words = [sys.executable, "-m", "coverage", "run", "-m", "pytest", *options, *tests]
     done = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
-    _coverage("combine", "--quiet")
     lines = (done.stdout + done.stderr).splitlines()
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return "\n".join(failed or lines[-20:]) if done.returncode else ""

@@ -6,6 +6,8 @@ import sys
 import time
 import tracemalloc
 import unicodedata
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -205,12 +207,12 @@ def test_tokens_hold_letters_numbers_and_marks_only(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def fts5() -> sqlite3.Connection:
-    """Return a table as the library makes it, with a view of the terms it found."""
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE texts USING fts5(tokens, tokenize='ascii')")
-    connection.execute("CREATE VIRTUAL TABLE found USING fts5vocab(texts, 'instance')")
-    return connection
+def fts5() -> Iterator[sqlite3.Connection]:
+    """Make a table as the library makes it, with a view of the terms it found."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE texts USING fts5(tokens, tokenize='ascii')")
+        connection.execute("CREATE VIRTUAL TABLE found USING fts5vocab(texts, 'instance')")
+        yield connection
 
 
 @given(texts)

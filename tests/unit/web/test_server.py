@@ -51,6 +51,8 @@ def test_libraries_have_a_port_each(opened: Library, tmp_path: Path) -> None:
         assert second.get("/api/v1/status").json()["documents"] == 1
         assert first.get("/api/v1/status").json()["documents"] == len(opened)
         assert states[0].jobs is not states[1].jobs
+        for state in states:
+            state.jobs.close(1)
 
 
 def test_files_of_the_look_are_kept_by_browsers(client: TestClient) -> None:

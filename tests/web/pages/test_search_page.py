@@ -221,8 +221,10 @@ def test_versions_of_a_page_are_one_result(
 
 def test_the_first_run_is_no_error(tmp_path: Path) -> None:
     """A library that is not there yet is empty, and leads to the page that fills it."""
-    with lpisearch.open(tmp_path / "none.db") as library:
-        client = TestClient(create_app(library), base_url=HERE)
+    with (
+        lpisearch.open(tmp_path / "none.db") as library,
+        TestClient(create_app(library), base_url=HERE) as client,
+    ):
         for address in ("/", "/?q=boat", "/labels", "/topics"):
             shown = client.get(address).text
             assert "No documents yet" in shown
