@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b, sha256
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, Connection, Table, exists, select, update
@@ -34,8 +35,11 @@ Cell = str | int | float | bytes | None
 
 def checksum(*cells: Cell) -> bytes:
     """Return the checksum of a row in SQLite: of its table's name and its cells."""
-    # Most cells are strings: a call for each would take longer than the digest.
-    parts = [cell.encode() if cell.__class__ is str else _bytes(cell) for cell in cells]
+    # Most cells are strings or numbers: a call for each would take longer than the digest.
+    parts = [
+        cell.encode() if type(cell) is str else b"%d" % cell if type(cell) is int else _bytes(cell)
+        for cell in cells
+    ]
     return blake2b(b"\0".join(parts), digest_size=_BYTES).digest()
 
 
@@ -65,9 +69,10 @@ def sealed(
     """Yield rows as they are stored, checksum last; fast enough for thousands of rows."""
     covered, name = _covered(table), table.name
     in_json = [at for at, one in enumerate(covered) if isinstance(table.c[one].type, JSON)]
+    pick = itemgetter(*covered)
     of = partial(checksum_of, connection) if speaks_postgresql(connection) else checksum
     for row in rows:
-        cells = [row[one] for one in covered]
+        cells = list(pick(row))
         for at in in_json:
             cells[at] = as_json(cells[at])
         cells.append(of(name, *cells))
@@ -121,8 +126,6 @@ def _covered(table: Table) -> tuple[str, ...]:
 def _bytes(cell: Cell) -> bytes:
     if isinstance(cell, bytes):
         return cell
-    if cell.__class__ is int:
-        return b"%d" % cell
     if isinstance(cell, str):
         return cell.encode()
     if isinstance(cell, bool):

@@ -382,7 +382,7 @@ class _Words:
         for word in telling:
             if len(word) == 1 and word.isascii():
                 continue  # names, initials and formulas as often as words
-            own, count = owners(word), counts[word]
+            own, count = known.get(word) or owners(word), counts[word]
             if some:
                 own = tuple(name for name in some if name in own or word in _stopped(name))
             for language in own:
