@@ -340,7 +340,8 @@ def _as_index(subspace: FittedSubspace, corpus: Corpus, spec: IndexSpec) -> Subs
     )
     taken_in = np.zeros((len(subspace.keys), len(TAKEN_IN)), np.int32)
     index = SubspaceIndex(manifest, subspace.arrays | {"taken_in": taken_in})
-    return SubspaceIndex(manifest, index.arrays | {"twins": index.twins})
+    groups = {"twin_keys": index.twin_keys, "twins": index.twins}
+    return SubspaceIndex(manifest, index.arrays | groups)
 
 
 def _calibrate(index: SubspaceIndex, corpus: Corpus, seed: int, stages: Stages) -> StepResult:

@@ -31,7 +31,7 @@ class _Rule:
     is_ascending: bool = False  # from 0 to that length
 
 
-_HASH_BYTES, _TAKEN_IN = 16, 3
+_HASH_BYTES, _TAKEN_IN, _TWIN_KEYS = 16, 3, 5
 _PASSAGE = "passage_"
 _NONE = -1  # in an array of pointers: none
 
@@ -62,6 +62,17 @@ def _postings(prefix: str, documents: str) -> dict[str, _Rule]:
     return {f"{prefix}{name}": rule for name, rule in own.items()}
 
 
+def _appended(prefix: str, lexicon: str, words: str, units: str) -> dict[str, _Rule]:
+    """Return the rules for the entries of appended documents, and for new words."""
+    entries = f"new {prefix}entries"
+    return {
+        f"new_{prefix}posting_starts": _Rule("iu", (f"{words} + 1",), entries, is_ascending=True),
+        f"new_{prefix}posting_places": _Rule("iu", (entries,), units),
+        f"new_{prefix}posting_counts": _Rule("iu", (entries,)),
+        f"new_{lexicon}line_numbers": _Rule("iu", (words,), words),
+    }
+
+
 _RULES = {
     **_postings("", "documents"),
     **_postings(_PASSAGE, "passages"),
@@ -76,7 +87,11 @@ _RULES = {
     "field_document_lengths": _Rule("iu", ("units",)),
     "field_name_sizes": _Rule("u", ("documents",)),
     "written_documents": _Rule("iu", ("written",)),
+    **_appended("", "", "words", "documents"),
+    **_appended(_PASSAGE, "", "words", "passages"),
+    **_appended("field_", "field_", "field words", "units"),
     "twins": _Rule("iu", ("documents",), "documents"),
+    "twin_keys": _Rule("u", ("documents", _TWIN_KEYS)),
     "passage_owners": _Rule("iu", ("passages",), "documents"),
     "passage_spans": _Rule("iu", ("passages", 2)),
     "document_rows": _Rule("iu", ("documents",)),
@@ -110,6 +125,7 @@ _RULES = {
 _FAMILIES = (
     *("loading_", "sequence_", "passage_sequence_", "plain_", "written_", "field_"),
     *("classifier_svm_", "classifier_map_svm_", "classifier_member"),
+    *("new_posting_", "new_passage_", "new_field_posting_"),
 )
 _TEXTS = ("terms", "lexicon", "field_lexicon", "plain_spellings", "written_words")
 

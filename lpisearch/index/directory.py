@@ -43,6 +43,8 @@ from lpisearch.storage.metadata import IndexEntry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
@@ -243,11 +245,12 @@ def publish_index(
     unchanged: dict[str, Path] | None = None,
     *,
     in_database: bool | None = None,
+    rows: dict[str, NDArray[Any]] | None = None,
 ) -> Path:
     """Write an index folder and register it; the caller holds the writer lock.
 
-    `in_database` writes the tables that the database searches, too; None if the index before has
-    them.
+    `rows` are appended to `unchanged` files. `in_database` writes the tables that the database
+    searches, too; None if the index before has them.
     """
     from lpisearch.index.format import note_written, open_folder, publish, sweep
 
@@ -255,7 +258,7 @@ def publish_index(
     with store.reading() as snapshot:
         location = IndexLocation.of(library, snapshot)
     location.check_ours()
-    folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode)
+    folder = publish(location.folder, manifest, index.arrays, unchanged, location.mode, rows=rows)
     entry = IndexEntry(
         name=manifest.name,
         method=manifest.method,

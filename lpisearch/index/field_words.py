@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 TITLE, NAME, FOLDER, HEADING = 1, 2, 4, 8
-_PREFIX = "field_"
+FIELD = "field_"  # begins the names of their arrays
 _SIZES = "name_sizes"
 _PAGE = "page"  # such a section has a number for a name
 _AT_ONCE = 500
@@ -55,12 +55,9 @@ class Fields:
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
         """Take the arrays of an index; None from an index of an earlier version."""
-        own = {
-            name.removeprefix(_PREFIX): arrays[name].view(np.ndarray)
-            for name in arrays
-            if name.startswith(_PREFIX)
-        }
-        return cls(Postings.of_arrays(own), own[_SIZES]) if own else None
+        if FIELD + _SIZES not in arrays:
+            return None
+        return cls(Postings.of_arrays(arrays, FIELD), arrays[FIELD + _SIZES].view(np.ndarray))
 
     @classmethod
     def of_texts(cls, texts: FieldTexts) -> Self:
@@ -72,7 +69,7 @@ class Fields:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store, by name."""
         own = self.postings.arrays() | {_SIZES: self.name_sizes}
-        return {_PREFIX + name: array for name, array in own.items()}
+        return {FIELD + name: array for name, array in own.items()}
 
     def units_with_any(self, words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the units that have any of some words in a field, and their bits in each."""
@@ -89,8 +86,9 @@ class Fields:
     def units_with(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the units that have a word in a field, and its bits in each."""
         number = self.postings.find(word)
-        start, end = self.postings.posting_starts[[number, number + 1]] if number >= 0 else (0, 0)
-        return self.postings.posting_places[start:end], self.postings.posting_counts[start:end]
+        if number < 0:
+            return np.empty(0, np.int32), np.empty(0, np.uint16)
+        return self.postings.entries(number)
 
 
 @dataclass(frozen=True, slots=True)

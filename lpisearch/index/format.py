@@ -55,12 +55,15 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+def file_digest(path: Path, start: int = 0, end: int | None = None) -> str:
+    """Return the SHA-256 of a file, or of a part of it."""
     digest = sha256()
     with open_regular(path) as stream:
-        while block := stream.read(_READ_AT_ONCE):
+        stream.seek(start)
+        remaining = os.fstat(stream.fileno()).st_size - start if end is None else end - start
+        while block := stream.read(min(remaining, _READ_AT_ONCE)):
             digest.update(block)
+            remaining -= len(block)
     return digest.hexdigest()
 
 
@@ -89,11 +92,14 @@ def publish(
     arrays: Mapping[str, Array],
     unchanged: Mapping[str, Path] | None = None,
     mode: int = ANYONE,
+    *,
+    rows: Mapping[str, Array] | None = None,
 ) -> Path:
     """Write an index as a new folder and return it.
 
-    `unchanged` has files of an earlier version by name, which are linked, not copied. `mode` is
-    that of the library's file.
+    `unchanged` has files of an earlier version by name, which are linked, not copied, nor read if
+    the manifest has their facts; `rows` are appended to some of them. `mode` is that of the
+    library's file.
     """
     try:
         parent.mkdir(folder_mode(mode), parents=True, exist_ok=True)
@@ -106,7 +112,11 @@ def publish(
             name: _write(partial / f"{name}.npy", array, mode) for name, array in arrays.items()
         }
         for name, path in (unchanged or {}).items():
-            facts[name] = _link(path, partial / f"{name}.npy")
+            facts[name] = _link(path, partial / f"{name}.npy", manifest.arrays.get(name))
+        for name, more in (rows or {}).items():
+            if not len(more):
+                continue
+            facts[name] = _extend(partial / f"{name}.npy", facts[name], more)
         text = replace(manifest, arrays=facts).as_text().encode()
         _write_bytes(partial / MANIFEST_FILE, text, mode)
         sync_folder(partial)
@@ -132,7 +142,7 @@ def open_folder(folder: Path, *, verify: bool = True) -> tuple[Manifest, dict[st
     for name, facts in manifest.arrays.items():
         path = folder / f"{name}.npy"
         try:
-            changed = verify and file_digest(path) != facts.sha256
+            changed = verify and not facts.describes(path)
         except OSError as error:
             raise unreadable(folder, path.name, error) from error
         if changed:
@@ -193,7 +203,7 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
 
     try:
         with open_regular(path) as stream:
-            array = _mapped(stream)
+            array = _mapped(stream, facts.shape[0] if facts.appended else None)
     except Exception as error:  # NumPy's header parser raises anything that Python's does
         raise unreadable(folder, path.name, error) from error
     if (array.dtype.str, array.shape) != (facts.dtype, facts.shape):
@@ -201,8 +211,11 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
     return array
 
 
-def _mapped(stream: BinaryIO) -> Array:
-    """Map the array of an open file; never unpickles."""
+def _mapped(stream: BinaryIO, rows: int | None = None) -> Array:
+    """Map the array of an open file; never unpickles.
+
+    The header has the rows of the time when it was written; `rows` includes those appended since.
+    """
     import numpy as np
 
     version = np.lib.format.read_magic(stream)
@@ -212,6 +225,8 @@ def _mapped(stream: BinaryIO) -> Array:
     shape, is_fortran, dtype = read(stream)
     if dtype.hasobject:
         raise ValueError("it contains objects")
+    if rows is not None:
+        shape = (rows, *shape[1:])
     order: Literal["F", "C"] = "F" if is_fortran else "C"
     return np.memmap(stream, dtype, "r", stream.tell(), shape, order)
 
@@ -226,14 +241,47 @@ def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
     return _facts(path)
 
 
-def _link(source: Path, target: Path) -> ArrayFacts:
+def _link(source: Path, target: Path, facts: ArrayFacts | None) -> ArrayFacts:
     try:
         os.link(source, target)
     except OSError:  # a file system without links
         shutil.copyfile(source, target)
+    else:
+        if facts is not None:
+            return facts
     with target.open("rb+") as stream:  # a build's new file may not be on disk yet
         os.fsync(stream.fileno())
-    return _facts(target)
+    return facts or _facts(target)
+
+
+def _extend(path: Path, facts: ArrayFacts, rows: Array) -> ArrayFacts:
+    """Write rows behind those of an array file, and return the facts of the longer array.
+
+    Whoever has mapped the file, or another folder that has it, goes on with the rows that it knows.
+    Bytes beyond them are those of an update that was killed.
+    """
+    import numpy as np
+
+    data = np.ascontiguousarray(rows, np.dtype(facts.dtype))
+    with open_regular(path) as stream:
+        header = stream.read(len(_HEADER))
+    if header != _HEADER or rows.shape[1:] != facts.shape[1:]:
+        raise IndexDamaged(path.parent, f"{path.name} has the wrong type or shape")
+    with path.open("r+b") as stream:
+        stream.seek(facts.size)
+        stream.write(data.tobytes())
+        stream.flush()
+        os.fsync(stream.fileno())
+    start, size = facts.appended[0] if facts.appended else facts.size, facts.size + data.nbytes
+    return replace(
+        facts,
+        shape=(facts.shape[0] + len(rows), *facts.shape[1:]),
+        size=size,
+        appended=(start, file_digest(path, start, size)),
+    )
+
+
+_HEADER = b"\x93NUMPY"
 
 
 def _facts(path: Path) -> ArrayFacts:
@@ -250,7 +298,8 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 4  # the newest known: of packed loadings
+FORMAT = 5  # the newest known: of arrays to which rows were appended
+_PACKED_FORMAT = 4  # of packed loadings
 # The oldest format that suffices is written, so that earlier versions can read it.
 _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
 SHARD_FORMAT = 3  # of a part of a library, no longer supported
@@ -264,12 +313,33 @@ _NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, e
 
 @dataclass(frozen=True, slots=True)
 class ArrayFacts:
-    """An array file: NumPy type and shape, size and SHA-256 of the file."""
+    """An array file: NumPy type and shape, size and SHA-256 of the file.
+
+    With `appended`, rows were appended from that byte on, which have a SHA-256 of their own. A file
+    may be longer: an update was killed, or another folder has more rows of it.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     size: int
     sha256: str
+    appended: tuple[int, str] | None = None
+
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any]) -> ArrayFacts:
+        """Read those of a manifest."""
+        tuples = {name: tuple(values[name]) for name in ("shape", "appended") if name in values}
+        return cls(**{**values, **tuples})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as they are written."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def describes(self, path: Path) -> bool:
+        """Tell whether a file has these bytes."""
+        start, digest = self.appended or (self.size, "")
+        is_same = file_digest(path, 0, start) == self.sha256
+        return is_same and (not digest or file_digest(path, start, self.size) == digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +362,7 @@ class Manifest:
         default_factory=dict
     )  # {} in an index of an earlier version
     passages: int | None = None  # None in an index of an earlier version
+    appended: int = 0  # documents since the arrays were last written as a whole
     # Of the encoder that made vectors of passages: its name, the weight of its leg; {} without one.
     encoder: dict[str, Any] = field(default_factory=dict)
 
@@ -307,17 +378,23 @@ class Manifest:
 
     @property
     def format(self) -> int:
-        """Format of the folder: 2 with a placement rule, 4 with packed loadings, else 1."""
-        if "loading_steps" in self.arrays:
+        """Format of the folder: 2 with a placement rule, 4 with packed loadings, else 1.
+
+        With appended documents it is 5.
+        """
+        if self.appended:
             return FORMAT
+        if "loading_steps" in self.arrays:
+            return _PACKED_FORMAT
         return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
 
     def as_text(self) -> str:
         """Return the JSON text of the manifest."""
         values = asdict(self) | {"format": self.format, "parameters": self.spec.as_dict()}
         values |= {"name": self.name, "method": self.method}
+        values["arrays"] = {name: facts.as_json() for name, facts in self.arrays.items()}
         del values["spec"]
-        for optional in ("placement", "encoder"):
+        for optional in ("placement", "encoder", "appended"):
             if not values[optional]:
                 del values[optional]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -364,14 +441,14 @@ class Manifest:
                 "calibration": {},
                 "passages": None,
                 "encoder": {},
+                "appended": 0,
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),
             }
             known = {field.name: written[field.name] for field in fields(cls)}
             known["arrays"] = {
-                name: ArrayFacts(**facts | {"shape": tuple(facts["shape"])})
-                for name, facts in known["arrays"].items()
+                name: ArrayFacts.of_json(facts) for name, facts in known["arrays"].items()
             }
         except (KeyError, TypeError, AttributeError) as error:
             raise IndexDamaged(folder, f"{MANIFEST_FILE} lacks {error}") from error
@@ -408,7 +485,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             raise IndexDamaged(folder, f"{path.name} is missing") from error
         except OSError as error:
             raise unreadable(folder, path.name, error) from error
-        if size != facts.size:
+        if size < facts.size:
             raise IndexDamaged(folder, f"{path.name} is corrupt")
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
 
+    from lpisearch.numeric.rows import SparseRows
     from lpisearch.text.weighting import GeneralWords
+
+    Floats = NDArray[np.float32]
 
 
 MOST = np.iinfo(np.uint16).max
@@ -41,6 +44,33 @@ NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 _MOST_FOUND = 10_000
 NEW = -1  # a document that the postings do not have yet
+APPENDED = "new_"  # begins the names of what an index has beside the arrays of its last rewrite
+_LINES = "line_numbers"
+
+
+class Entries(NamedTuple):
+    """The entries of each term, from `starts` on: documents, ascending, and counts."""
+
+    starts: NDArray[np.int64]
+    places: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Self | None:
+        """Take the arrays of an index; None if no document was appended."""
+        names = [f"{APPENDED}{prefix}posting_{name}" for name in cls._fields]
+        own = [arrays[name].view(np.ndarray) for name in names if name in arrays]
+        return cls(*own) if own else None
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays to store, by name."""
+        names = [f"{APPENDED}{prefix}posting_{name}" for name in self._fields]
+        return dict(zip(names, self, strict=True))
+
+    @property
+    def terms(self) -> NDArray[np.int64]:
+        """The term of each entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +80,10 @@ class Postings:
     The lexicon has the sorted terms in UTF-8, a line each, where each begins and where all end, and
     the column of each in the subspace (or -1). The entries of each term begin at `posting_starts`:
     a document, and how often the term is in it (65,535 at most). Lengths are numbers of tokens.
+
+    Documents that were appended have larger numbers than all others, and entries of their own. A
+    term that came with them has the next number, so `line_numbers` has that of each line of the
+    lexicon; None if terms are numbered by their lines.
     """
 
     lexicon: NDArray[np.uint8]
@@ -59,18 +93,71 @@ class Postings:
     posting_places: NDArray[np.int32]
     posting_counts: NDArray[np.uint16]
     document_lengths: NDArray[np.int32]
+    appended: Entries | None = None
+    line_numbers: NDArray[np.int32] | None = None
 
-    @classmethod
-    def array_names(cls) -> tuple[str, ...]:
+    @staticmethod
+    def array_names() -> tuple[str, ...]:
         """Return the names of the arrays in an index."""
-        return tuple(field.name for field in fields(cls))
+        return (*LEXICON, *_DOCUMENTS)
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
-        """Take the arrays of an index that are named after the attributes."""
+    def of_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "", lexicon: str | None = None
+    ) -> Postings:
+        """Take the arrays of an index that are named after the attributes.
+
+        Their names begin with `prefix`, those of the terms with `lexicon` if it is given.
+        """
+        lexicon = prefix if lexicon is None else lexicon
+        names = {name: lexicon + name for name in LEXICON}
+        names |= {name: prefix + name for name in _DOCUMENTS}
+        if f"{APPENDED}{lexicon}{_LINES}" in arrays:
+            names[_LINES] = f"{APPENDED}{lexicon}{_LINES}"
         # A plain view: slicing a memory-mapped array costs ten times as much.
-        own: dict[str, Any] = {name: arrays[name].view(np.ndarray) for name in cls.array_names()}
-        return cls(**own)
+        own: dict[str, Any] = {name: arrays[at].view(np.ndarray) for name, at in names.items()}
+        return cls(**own, appended=Entries.of_arrays(arrays, prefix))
+
+    @property
+    def parts(self) -> tuple[Entries, ...]:
+        """All entries, and those of appended documents."""
+        every = Entries(self.posting_starts, self.posting_places, self.posting_counts)
+        return (every,) if self.appended is None else (every, self.appended)
+
+    def entries(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """Return the documents of a term by its number, ascending, and its count in each."""
+        places, counts = [], []
+        for part in self.parts:
+            start, end = part.starts[term : term + 2].tolist()
+            places.append(part.places[start:end])
+            counts.append(part.counts[start:end])
+        if len(places) == 1:
+            return places[0], counts[0]
+        return np.concatenate(places), np.concatenate(counts)
+
+    def joined(self) -> Entries:
+        """Return the entries of appended documents among the others."""
+        if self.appended is None:
+            return self.parts[0]
+        every, new = self.parts
+        terms = np.concatenate([every.terms, new.terms])
+        places = np.concatenate([every.places, new.places])
+        order = np.lexsort((places, terms))
+        counts = np.concatenate([every.counts, new.counts])[order]
+        return Entries(every.starts + new.starts, places[order], counts)
+
+    def by_lines(self) -> Postings:
+        """Return the same without appended entries, terms numbered by the lines of the lexicon."""
+        entries, numbers = self.joined(), self.line_numbers
+        columns = self.lexicon_columns
+        if numbers is not None:
+            sizes = np.diff(entries.starts)[numbers]
+            starts = _running_total(sizes)
+            at = np.repeat(entries.starts[numbers] - starts[:-1], sizes) + np.arange(starts[-1])
+            entries = Entries(starts, entries.places[at], entries.counts[at])
+            columns = columns[numbers]
+        own: dict[str, Any] = dict(zip(_DOCUMENTS, entries, strict=False))
+        return replace(self, lexicon_columns=columns, appended=None, line_numbers=None, **own)
 
     @property
     def n_documents(self) -> int:
@@ -84,8 +171,10 @@ class Postings:
 
     def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
         """Return the document frequencies of terms by their numbers, or of all terms."""
-        starts = self.posting_starts
-        return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])
+        every = [part.starts for part in self.parts]
+        if words is None:
+            return np.asarray(sum(map(np.diff, every)))
+        return np.asarray(sum(starts[words + 1] - starts[words] for starts in every))
 
     @classmethod
     def build(
@@ -113,14 +202,15 @@ class Postings:
 
     def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
         """Return the postings of other rows, such as passages, by the same terms in order."""
-        return replace(self, **_entries(counts.tocsc(), lengths))
+        return replace(self, appended=None, **_entries(counts.tocsc(), lengths))
 
     def counts(self) -> csr_array:
         """Return the count of each term (column) in each document (row)."""
         from scipy.sparse import csc_array, csr_array
 
         shape = (len(self.document_lengths), len(self))
-        entries = (self.posting_counts, self.posting_places, self.posting_starts)
+        starts, places, times = self.joined()
+        entries = (times, places, starts)
         by_row = csc_array(entries, shape=shape).tocsr()
         counted = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
         counts: csr_array = csr_array(counted, shape=shape)
@@ -136,19 +226,26 @@ class Postings:
 
     def terms(self) -> tuple[str, ...]:
         """Return all terms in their order."""
-        return tuple(self.lexicon.tobytes().decode().split())
+        lines = self.lexicon.tobytes().decode().split()
+        if self._lines is not None:
+            lines = [lines[at] for at in self._lines.tolist()]
+        return tuple(lines)
 
     def term(self, number: int) -> str:
         """Return a term by its number."""
-        return self._line(number).decode().rstrip("\n")
+        line = number if self._lines is None else int(self._lines[number])
+        return self._line(line).decode().rstrip("\n")
 
     def find(self, term: str) -> int:
         """Return the number of a term, or -1."""
         if term in self._terms_seen:
             return self._terms_seen[term]
         line = f"{term}\n".encode("utf-8", "surrogatepass")
-        number = bisect_left(range(len(self)), line, key=self._line)
-        found = number if number < len(self) and self._line(number) == line else -1
+        found = bisect_left(range(len(self)), line, key=self._line)
+        if found == len(self) or self._line(found) != line:
+            found = -1
+        elif self.line_numbers is not None:
+            found = int(self.line_numbers[found])
         if len(self._terms_seen) < _MOST_FOUND:
             self._terms_seen[term] = found
         return found
@@ -157,6 +254,11 @@ class Postings:
     def _terms_seen(self) -> dict[str, int]:
         """The numbers of terms that were looked up: a query looks for each several times."""
         return {}
+
+    @cached_property
+    def _lines(self) -> NDArray[np.int64] | None:
+        """The line of each term in the lexicon, unless terms are numbered by their lines."""
+        return None if self.line_numbers is None else np.argsort(self.line_numbers)
 
     def _line(self, number: int) -> bytes:
         starts = self._starts
@@ -169,6 +271,9 @@ class Postings:
     @cached_property
     def _starts(self) -> memoryview:
         return self.lexicon_starts.data
+
+
+_DOCUMENTS = ("posting_starts", "posting_places", "posting_counts", "document_lengths")
 
 
 def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str, NDArray[Any]]:
@@ -191,7 +296,7 @@ def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArra
     }
 
 
-def _running_total(sizes: Sequence[int]) -> NDArray[np.int64]:
+def _running_total(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     totals = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=totals[1:])
     return totals
@@ -239,7 +344,8 @@ class WeightedWords(Protocol):
 class Bm25:
     """BM25 over postings.
 
-    `weights` are those of every entry without idf, computed for each query if not given. `among`
+    `weights` are those of every entry without idf, for each part of the postings, computed for each
+    query if not given. `among`
     are the documents that determine idf and mean length, if not those of the postings: passages are
     scored among whole documents, as short documents would be. `general` is added to their idf.
     `long_from` is that of `half_saturation`.
@@ -248,7 +354,7 @@ class Bm25:
     postings: Postings
     k1: float = K1
     b: float = B
-    weights: NDArray[np.float32] | None = None
+    weights: tuple[NDArray[np.float32], ...] | None = None
     among: Postings | None = None
     general: GeneralIdf | None = None
     long_from: int | None = None
@@ -257,38 +363,40 @@ class Bm25:
         """Return the score of each document; 0 if it has no word of the query."""
         scores = np.zeros(len(self.half_saturation), np.float32)
         factors = query.weights * self.idf(query.words)
-        bounds = self._bounds(query.words)
+        runs = [
+            (factor, number, entries, self._bounds(word, entries))
+            for factor, word in zip(factors, query.words.tolist(), strict=True)
+            for number, entries in enumerate(self.postings.parts)
+        ]
 
         def add(part: slice) -> None:
             at = part.start // CHUNK
-            for factor, edges in zip(factors, bounds, strict=True):
-                entries = slice(edges[at], edges[at + 1])
-                places = self.postings.posting_places[entries]
+            for factor, number, entries, edges in runs:
+                own = slice(edges[at], edges[at + 1])
+                places = entries.places[own]
                 if self.weights is None:
-                    counts = self.postings.posting_counts[entries]
-                    worth = saturation(counts, self.half_saturation[places], self.k1)
+                    half = self.half_saturation[places]
+                    worth = saturation(entries.counts[own], half, self.k1)
                 else:
-                    worth = self.weights[entries]
+                    worth = self.weights[number][own]
                 scores[places] += factor * worth
 
         # A chunk of the scores stays in the cache while the entries of all words are added.
         map_chunks(len(scores), add)
         return scores
 
-    def _bounds(self, words: NDArray[np.int64]) -> list[list[int]]:
-        """Return for each word where its entries begin in each chunk of the documents."""
+    def _bounds(self, word: int, entries: Entries) -> list[int]:
+        """Return where the entries of a word begin in each chunk of the documents."""
         inner = [part.start for part in chunks(len(self.half_saturation))][1:]
-        bounds = []
-        for number in words.tolist():
-            start, end = self.postings.posting_starts[number : number + 2].tolist()
-            places = self.postings.posting_places[start:end]
-            between = (start + np.searchsorted(places, inner)).tolist() if inner else []
-            bounds.append([start, *between, end])
-        return bounds
+        start, end = entries.starts[word : word + 2].tolist()
+        places = entries.places[start:end]
+        between = (start + np.searchsorted(places, inner)).tolist() if inner else []
+        return [start, *between, end]
 
     def weighed(self) -> Bm25:
         """Return the same with the weights of all entries computed, for many queries."""
-        return replace(self, weights=self.worth())
+        parts = self.postings.parts
+        return replace(self, weights=tuple(self.saturated(one.counts, one.places) for one in parts))
 
     def worth(self) -> NDArray[np.float32]:
         """Return the weight of every entry of the postings, without idf."""
@@ -397,6 +505,15 @@ class DocumentTerms:
         distinct = np.bincount(postings.posting_places[with_column], minlength=n)
         return cls(distinct.astype(np.int32), terms, times)
 
+    @classmethod
+    def of_counts(
+        cls, counts: SparseRows, has_column: NDArray[np.bool_], half: Floats, idf: Floats
+    ) -> Self:
+        """Compute them from counts of terms, of which some have a column."""
+        known = has_column[counts.indices]
+        distinct = np.bincount(counts.row_numbers[known], minlength=len(counts))
+        return cls(distinct.astype(np.int32), *strongest_of_rows(counts, half, idf))
+
     def with_documents(
         self, places: NDArray[np.int64], numbers: NDArray[np.int64], fresh: csr_array, now: Postings
     ) -> DocumentTerms:
@@ -432,15 +549,16 @@ class DocumentTerms:
 
 
 def strongest_of_rows(
-    counts: csr_array, half: NDArray[np.float32], idf: NDArray[np.float32]
+    counts: csr_array | SparseRows, half: NDArray[np.float32], idf: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
     """Return the terms with the largest BM25 of each row of counts, and their counts.
 
     `half` is the `half_saturation` of each row. Columns ascend in each row.
     """
-    terms = np.full((counts.shape[0], STRONGEST), NO_TERM, np.int32)
-    times = np.zeros((counts.shape[0], STRONGEST), np.uint16)
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    n = len(counts.indptr) - 1
+    terms = np.full((n, STRONGEST), NO_TERM, np.int32)
+    times = np.zeros((n, STRONGEST), np.uint16)
+    rows = np.repeat(np.arange(n), np.diff(counts.indptr))
     strengths = saturation(counts.data, half[rows]) * idf[counts.indices]
     # Row and strength in one number: one sort brings the strongest of each row to its front.
     keys = rows - strengths / (2 * max(float(strengths.max(initial=0)), 1e-9))

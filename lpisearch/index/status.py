@@ -50,7 +50,10 @@ def index_findings(library: Location, snapshot: ReadTransaction) -> list[Finding
             step = error.next_step if refused else rebuild_command(entry.spec)
             findings.append(Finding(check, ok=False, detail=error.what, next_step=step))
             continue
-        finding = Finding(check, ok=True, detail=f"{manifest.method}, intact")
+        detail = f"{manifest.method}, intact"
+        if manifest.appended:
+            detail += f", {manifest.appended:,} documents appended"
+        finding = Finding(check, ok=True, detail=detail)
         if not _is_current(snapshot, entry):
             finding = Finding(
                 check, ok=True, detail="out of date", next_step=call("ingest", "PATH")
@@ -95,6 +98,7 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
         "documents": manifest.arrays["document_rows"].shape[0],
         "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
+        "appended": manifest.appended,
         "calibration": manifest.calibration,
         "passages": manifest.passages,
     }

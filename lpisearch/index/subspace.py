@@ -173,8 +173,9 @@ class SubspaceIndex:
 
     @cached_property
     def term_frequencies(self) -> NDArray[np.int64]:
-        """The document frequency of every term of the postings."""
-        return self.postings.frequencies()
+        """The document frequency of every line of the lexicon."""
+        frequencies, numbers = self.postings.frequencies(), self.postings.line_numbers
+        return frequencies if numbers is None else frequencies[numbers]
 
     @cached_property
     def plain_spellings(self) -> Lines | None:
@@ -210,12 +211,21 @@ class SubspaceIndex:
             return self.arrays["twins"].view(np.ndarray)
         from lpisearch.index.twins import twin_groups
 
-        return twin_groups(self.document_terms, self.packed_vectors)
+        return twin_groups(self.document_terms, self.packed_vectors, self.twin_keys)
+
+    @cached_property
+    def twin_keys(self) -> NDArray[np.uint32]:
+        """Numbers of each document, of which documents that are alike share one."""
+        if "twin_keys" in self.arrays:
+            return self._plain("twin_keys")
+        from lpisearch.index.twins import twin_keys
+
+        return twin_keys(self.document_terms.strongest_terms)
 
     @cached_property
     def passages(self) -> Passages | None:
         """The passages of long documents; None if no document is long."""
-        return Passages.of_arrays(self.arrays, self.postings)
+        return Passages.of_arrays(self.arrays)
 
     @cached_property
     def fields(self) -> Fields | None:
@@ -339,7 +349,7 @@ def vector_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
     }
 
 
-_PREFIX = "passage_"
+PASSAGE = "passage_"  # begins the names of their arrays
 _OWN = ("owners", "spans", "vectors")
 _AT_ONCE = 50  # long documents, whose texts are in memory together
 _COUNTED_AT_ONCE = 1000
@@ -364,20 +374,19 @@ class Passages:
         return len(self.owners)
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], postings: Postings) -> Self | None:
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
         """Take the arrays of an index; None if it has no passages."""
         own = {
-            name.removeprefix(_PREFIX): arrays[name].view(np.ndarray)
+            name.removeprefix(PASSAGE): arrays[name].view(np.ndarray)
             for name in passage_arrays(arrays)
         }
         if not own:
             return None
-        lexicon = {name: getattr(postings, name) for name in LEXICON}
         return cls(
             own["owners"],
             own["spans"],
             own["vectors"],
-            Postings.of_arrays(lexicon | own),
+            Postings.of_arrays(arrays, PASSAGE, lexicon=""),
             DocumentTerms.of_arrays(own, len(own["owners"])),
             Sequences.of_arrays(own),
         )
@@ -389,7 +398,7 @@ class Passages:
         words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
         own = {name: getattr(self, name) for name in _OWN} | words | self.terms.arrays()
         own |= {} if self.sequences is None else self.sequences.arrays()
-        return {f"{_PREFIX}{name}": array for name, array in own.items()}
+        return {f"{PASSAGE}{name}": array for name, array in own.items()}
 
     def of_document(self, place: int) -> slice:
         """Return the passages of a document."""
@@ -399,7 +408,7 @@ class Passages:
 
 def passage_arrays(names: Iterable[str]) -> set[str]:
     """Return the names of the arrays of passages."""
-    return {name for name in names if name.startswith(_PREFIX)}
+    return {name for name in names if name.startswith(PASSAGE)}
 
 
 def cut_documents(

@@ -24,7 +24,7 @@ from lpisearch.index.postings import NO_TERM
 from lpisearch.model.documents import LANGUAGE_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lpisearch.numeric.packed_rows import PackedRows
 
     Numbers = NDArray[np.int64]
+    VectorsAt = Callable[[Numbers], NDArray[np.float32]]
 
 
 LEAST_COMMON = 0.8
@@ -46,18 +47,38 @@ _BLOCK = 20_000
 _FACTORS = np.random.default_rng(1).integers(1, 1 << 31, _DRAWS * _MINIMA) * 2 + 1
 
 
-def twin_groups(terms: DocumentTerms, vectors: PackedRows) -> NDArray[np.int32]:
+def twin_groups(
+    terms: DocumentTerms, vectors: PackedRows, keys: NDArray[np.uint32] | None = None
+) -> NDArray[np.int32]:
     """Return for each document the first of its group: itself, if it is alike to none before."""
-    n = len(terms.distinct_terms)
-    leaders = np.arange(n, dtype=np.int32)
+    leaders = np.arange(len(terms.distinct_terms), dtype=np.int32)
     if terms.strongest_terms.shape[1] < _FEWEST_TERMS:  # an index of an earlier program
         return leaders
-    keys = _draws(terms.strongest_terms)
+    keys = twin_keys(terms.strongest_terms) if keys is None else keys
+    return joined_groups(leaders, twin_pairs(keys, terms, vectors.at))
+
+
+def twin_pairs(keys: NDArray[np.uint32], terms: DocumentTerms, vectors_at: VectorsAt) -> Numbers:
+    """Return pairs of documents that are alike, which connect all that are."""
     some = np.flatnonzero((terms.strongest_terms != NO_TERM).sum(axis=1) >= _FEWEST_TERMS)
     if not len(some):
-        return leaders
-    pairs = np.unique(np.concatenate([_equal(own[some], some) for own in keys]), axis=0)
-    pairs = pairs[_are_alike(pairs, terms, vectors)]
+        return np.empty((0, 2), np.int64)
+    pairs = np.unique(np.concatenate([_equal(own, some) for own in keys[some].T]), axis=0)
+    return np.asarray(pairs[_are_alike(pairs, terms, vectors_at)])
+
+
+def holders_of_keys(keys: NDArray[np.uint32], new: NDArray[np.uint32]) -> Numbers:
+    """Return the documents with a key of any of some others."""
+    found = np.zeros(len(keys), np.bool_)
+    for every, some in zip(keys.T, np.sort(new, axis=0).T, strict=True):
+        at = np.minimum(np.searchsorted(some, every), len(some) - 1)
+        found |= some[at] == every
+    return np.flatnonzero(found)
+
+
+def joined_groups(leaders: NDArray[np.int32], pairs: Numbers) -> NDArray[np.int32]:
+    """Return the first of the group of each document, after pairs have joined their groups."""
+    pairs = np.concatenate([pairs, leaders[pairs]])
     changed = len(pairs) > 0
     while changed:  # until the first of a group has reached all of it
         before = leaders.copy()
@@ -69,9 +90,9 @@ def twin_groups(terms: DocumentTerms, vectors: PackedRows) -> NDArray[np.int32]:
     return leaders
 
 
-def _draws(terms: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Return a number for each draw and document, equal where the minima of its hashes are."""
-    keys = np.zeros((_DRAWS, len(terms)), np.uint64)
+def twin_keys(terms: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Return a number for each document and draw, equal where the minima of its hashes are."""
+    keys = np.zeros((len(terms), _DRAWS), np.uint64)
     for start in range(0, len(terms), _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = np.ascontiguousarray(terms[rows].T).astype(np.uint32) + np.uint32(1)
@@ -80,12 +101,13 @@ def _draws(terms: NDArray[np.int32]) -> NDArray[np.uint64]:
             hashes = block * factor
             hashes ^= hashes >> np.uint32(15)
             hashes[missing] = np.iinfo(np.uint32).max
-            own = keys[number // _MINIMA]
-            own[rows] = own[rows] * np.uint64(0x9E3779B97F4A7C15) + hashes.min(axis=0)
-    return keys
+            own = keys[rows, number // _MINIMA]
+            own *= np.uint64(0x9E3779B97F4A7C15)
+            own += hashes.min(axis=0, initial=np.iinfo(np.uint32).max)
+    return (keys * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)).astype(np.uint32)
 
 
-def _equal(keys: NDArray[np.uint64], numbers: Numbers) -> Numbers:
+def _equal(keys: NDArray[np.uint32], numbers: Numbers) -> Numbers:
     """Return pairs of documents with equal keys: each with the first, and with the one before."""
     order = np.argsort(keys, kind="stable")
     sorted_keys, numbers = keys[order], numbers[order]
@@ -97,7 +119,7 @@ def _equal(keys: NDArray[np.uint64], numbers: Numbers) -> Numbers:
     return np.concatenate([with_first, np.column_stack([numbers[at - 1], numbers[at]])])
 
 
-def _are_alike(pairs: Numbers, terms: DocumentTerms, vectors: PackedRows) -> NDArray[np.bool_]:
+def _are_alike(pairs: Numbers, terms: DocumentTerms, vectors_at: VectorsAt) -> NDArray[np.bool_]:
     """Compare the documents of pairs."""
     alike = np.zeros(len(pairs), np.bool_)
     for start in range(0, len(pairs), _BLOCK):
@@ -112,7 +134,7 @@ def _are_alike(pairs: Numbers, terms: DocumentTerms, vectors: PackedRows) -> NDA
         good = common >= least * (sizes[0] + sizes[1] - common)
         good &= distinct.min(axis=1) >= LEAST_TERMS * distinct.max(axis=1)
         near = np.flatnonzero(good)
-        cosines = np.einsum("ij,ij->i", *(vectors.at(block[near, side]) for side in (0, 1)))
+        cosines = np.einsum("ij,ij->i", *(vectors_at(block[near, side]) for side in (0, 1)))
         alike[start + near[cosines >= LEAST_COSINE]] = True
     return alike
 

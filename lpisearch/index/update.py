@@ -9,7 +9,6 @@ documents are copied in runs, and the few new ones are inserted.
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,24 +17,24 @@ import numpy as np
 from lpisearch.errors import IndexNotHere, SubspaceError
 from lpisearch.index.directory import IndexLocation, publish_index
 from lpisearch.index.field_words import Fields, read_fields
-from lpisearch.index.postings import NEW, NO_COLUMN, Postings
+from lpisearch.index.postings import APPENDED, MOST, NEW, NO_COLUMN, Postings
 from lpisearch.index.sequences import SequenceWriter
 from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
 from lpisearch.messages import Message
-from lpisearch.storage.integrity import fingerprint
+from lpisearch.storage.integrity import fingerprint_of_arrays
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.text.spans import LONG_DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csc_array, csr_array
 
+    from lpisearch.index.additions import Change, Target
     from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Location
-    from lpisearch.model.documents import Filter
     from lpisearch.storage.store import ReadTransaction, Store
     from lpisearch.text.vocabulary import Vocabulary
 
@@ -63,95 +62,78 @@ def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]
 
 def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     """Update one index; return a note if it should now be rebuilt."""
-    from lpisearch.index.format import open_folder
-    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
+    from lpisearch.index.additions import Target, append_documents, can_append
+    from lpisearch.index.format import open_verified
+    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex
 
     with store.reading() as snapshot:
-        contents = _Contents.read(snapshot, entry.spec.where)
-        covered = contents.fingerprint
+        rows, hashes = snapshot.corpus.keys_and_hashes(entry.spec.where)
+        covered = fingerprint_of_arrays(rows, hashes)
         if covered == entry.fingerprint:
             return []
-        folder = IndexLocation.of(library, snapshot).fetched(snapshot, entry)
-        index = SubspaceIndex(*open_folder(folder))
+        location = IndexLocation.of(library, snapshot)
+        folder = location.fetched(snapshot, entry)
+        index = SubspaceIndex(*open_verified(folder))
         tokeniser = snapshot.settings.get(TOKENISER) or {}
         if not same_tokens(index.manifest, tokeniser):
             raise SubspaceError(
                 f"The index “{entry.name}” was built with different word rules or another "
                 "language than the library uses now."
             )
-        target = _Target.of(contents, index)
-        fresh = target.rows[target.places < 0].tolist()
-        arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
-        now = SubspaceIndex(index.manifest, index.arrays | arrays)
-        passages = _passages(index, now, set(fresh), snapshot)
-        arrays |= _words(index, now, fresh, snapshot)
-        arrays |= _fields(index, now, passages, target, snapshot)
-    totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
+        target = Target.of(rows, hashes, index)
+        change = None
+        if not location.is_of_server and can_append(index, target):
+            change = append_documents(index, target, snapshot)
+        change = change or _rewrite(index, target, snapshot)
+    folded = index.manifest.folded
+    if change.appended:
+        new = change.rows["taken_in"].sum(axis=0, dtype=int).tolist()
+        totals = [folded[name] + more for name, more in zip(TAKEN_IN, new, strict=True)]
+    else:
+        totals = change.arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     manifest = replace(
         index.manifest,
         folded=dict(zip(TAKEN_IN, totals, strict=True)),
         fingerprint=covered,
-        passages=None if passages is None else len(passages),
+        passages=change.passages,
+        appended=change.appended,
     )
-    changed = arrays.keys() | passage_arrays(index.arrays)
-    fixed = {name: folder / f"{name}.npy" for name in index.arrays if name not in changed}
-    if passages is not None:
-        arrays |= passages.arrays()
-    publish_index(library, store, SubspaceIndex(manifest, arrays), fixed)
+    fixed = {
+        name: folder / f"{name}.npy"
+        for name in index.arrays.keys() - change.arrays.keys() - change.gone
+    }
+    changed = SubspaceIndex(manifest, change.arrays)
+    publish_index(library, store, changed, fixed, rows=change.rows)
     reason = due_for_rebuild(manifest, tokeniser)
     return [rebuild_note(entry.name, reason, rebuild_command(entry.spec))] if reason else []
 
 
-class _Contents(NamedTuple):
-    """The documents of the library: their keys, ascending, their contents, and a digest of both."""
+def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) -> Change:
+    """Write every array of documents anew."""
+    from lpisearch.index.additions import Change
+    from lpisearch.index.subspace import SubspaceIndex, passage_arrays
 
-    rows: NDArray[np.int64]
-    hashes: NDArray[np.uint8]
-    fingerprint: str
-
-    @classmethod
-    def read(cls, snapshot: ReadTransaction, where: Filter) -> _Contents:
-        """Read them once: in a large library this takes as long as all else."""
-        from lpisearch.index.subspace import HASH_BYTES
-
-        rows, hashes = array("q"), bytearray()
-
-        def pairs() -> Iterator[tuple[int, bytes]]:
-            for key, content in snapshot.corpus.stream_hashes(where):
-                rows.append(key)
-                hashes.extend(content)
-                yield key, content
-
-        digest = fingerprint(pairs())
-        content = np.frombuffer(bytes(hashes), np.uint8).reshape(-1, HASH_BYTES)
-        return cls(np.frombuffer(rows, np.int64), content, digest)
-
-
-class _Target(NamedTuple):
-    """The documents of the updated index."""
-
-    rows: NDArray[np.int64]  # keys, ascending
-    hashes: NDArray[np.uint8]
-    places: NDArray[np.int64]  # row of each in the index before, or `NEW`
-
-    @classmethod
-    def of(cls, contents: _Contents, index: SubspaceIndex) -> _Target:
-        rows, content = contents.rows, contents.hashes
-        before = index.document_rows
-        at = np.searchsorted(before, rows)
-        known = at < len(before)
-        known[known] = before[at[known]] == rows[known]
-        known[known] = (index.content_hashes[at[known]] == content[known]).all(axis=1)
-        return cls(rows, content, np.where(known, at, NEW))
+    fresh = target.rows[target.places < 0].tolist()
+    arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
+    gone = {name for name in index.arrays if name.startswith(APPENDED)}
+    others = {name: index.arrays[name] for name in index.arrays.keys() - gone}
+    now = SubspaceIndex(index.manifest, others | arrays)
+    passages = _passages(index, now, set(fresh), snapshot)
+    arrays |= _words(index, now, fresh, snapshot)
+    arrays |= _fields(index, now, passages, target, snapshot)
+    gone |= passage_arrays(index.arrays)
+    if passages is not None:
+        arrays |= passages.arrays()
+    return Change(None if passages is None else len(passages), arrays=arrays, gone=frozenset(gone))
 
 
 def _with_documents(
-    index: SubspaceIndex, target: _Target, tokens: list[str]
+    index: SubspaceIndex, target: Target, tokens: list[str]
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of the updated index; `tokens` are those of new documents."""
     from lpisearch.index.postings import DocumentTerms
     from lpisearch.index.subspace import TAKEN_IN
-    from lpisearch.index.twins import twin_groups
+    from lpisearch.index.twins import twin_groups, twin_keys
     from lpisearch.text.vocabulary import count_terms
 
     counts = count_terms([tokens], index.vocabulary)
@@ -171,6 +153,7 @@ def _with_documents(
     if "strongest_terms" not in index.arrays:  # written by an earlier version
         terms = DocumentTerms.of_postings(words.postings)
     sequences = _sequences(index, target, tokens, words)
+    keys = twin_keys(terms.strongest_terms)
     return {
         **({} if sequences is None else sequences.arrays()),
         "vectors": vectors.codes,
@@ -178,7 +161,8 @@ def _with_documents(
         "document_rows": target.rows,
         "content_hashes": target.hashes,
         "taken_in": taken_in,
-        "twins": twin_groups(terms, vectors),
+        "twin_keys": keys,
+        "twins": twin_groups(terms, vectors, keys),
         **words.postings.arrays(),
         **terms.arrays(),
     }
@@ -231,7 +215,7 @@ def _words(
 
 
 def _sequences(
-    index: SubspaceIndex, target: _Target, tokens: list[str], words: Merged
+    index: SubspaceIndex, target: Target, tokens: list[str], words: Merged
 ) -> Sequences | None:
     """Return the tokens of documents in order; those of long ones are in their passages."""
     if index.sequences is None:
@@ -250,7 +234,7 @@ def _fields(
     before: SubspaceIndex,
     now: SubspaceIndex,
     passages: Passages | None,
-    target: _Target,
+    target: Target,
     snapshot: ReadTransaction,
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of the fields; none for an index of an earlier version."""
@@ -272,7 +256,7 @@ def _fields(
     return Fields(words.postings, sizes).arrays()
 
 
-def _passage_vectors(before: SubspaceIndex, passages: Passages, target: _Target) -> Whole:
+def _passage_vectors(before: SubspaceIndex, passages: Passages, target: Target) -> Whole:
     """Return the unit of the index before of each passage, `NEW` for a new one."""
     owners = target.places[passages.owners]
     own = np.arange(len(passages)) - np.searchsorted(passages.owners, passages.owners)
@@ -282,7 +266,6 @@ def _passage_vectors(before: SubspaceIndex, passages: Passages, target: _Target)
     return np.where(owners >= 0, len(before.document_rows) + first + own, NEW)
 
 
-_MOST = np.iinfo(np.uint16).max
 GONE = -1
 
 
@@ -304,6 +287,7 @@ def merged(
     """
     from lpisearch.text.vocabulary import count_all_terms
 
+    numbered_by, before = before.line_numbers, before.by_lines()
     names, counted = count_all_terms([tokens], before.terms())
     is_new = places < 0
     now = np.full(len(before.document_lengths), GONE, np.int32)
@@ -339,7 +323,10 @@ def merged(
         posting_counts=np.insert(before.posting_counts[stays], at, own_counts),
         document_lengths=lengths,
     )
-    return Merged(postings, numbers[: len(before)], fresh)
+    numbers = numbers[: len(before)]
+    if numbered_by is not None:
+        numbers = numbers[np.argsort(numbered_by)]
+    return Merged(postings, numbers, fresh)
 
 
 class _Entries(NamedTuple):
@@ -356,7 +343,7 @@ def _between(
     """Return documents and counts of the new entries by term, and where to insert them."""
     fresh.sort_indices()
     places = documents[fresh.indices].astype(np.int32)
-    counts = np.minimum(fresh.data, _MOST).astype(np.uint16)
+    counts = np.minimum(fresh.data, MOST).astype(np.uint16)
     # Bounds of the remaining entries of each term, by its new number.
     begins = np.zeros(fresh.shape[1], np.int64)
     ends = np.zeros(fresh.shape[1], np.int64)

@@ -258,7 +258,7 @@ class CandidateIndex(SubspaceIndex):
         all_starts = stored[f"{prefix}posting_starts"]
         starts = np.zeros(len(all_starts), np.int64)
         np.cumsum(np.bincount(terms, minlength=len(all_starts) - 1), out=starts[1:])
-        lexicon = {name: stored[prefix + name] for name in LEXICON}
+        lexicon: dict[str, Any] = {name: stored[prefix + name] for name in LEXICON}
         return CandidatePostings(
             **lexicon,
             posting_starts=starts,

@@ -88,12 +88,12 @@ def weigh_in_language(query: Query, engine: Engine, snapshot: Snapshot) -> Query
         return query
     is_own = np.ones(len(rows), np.bool_)
     is_own[others] = False
-    postings, n_documents = engine.postings, len(rows) - len(others)
-    bounds = postings.posting_starts[query.words], postings.posting_starts[query.words + 1]
-    found = [
-        np.count_nonzero(is_own[postings.posting_places[start:end]])
-        for start, end in zip(*bounds, strict=True)
-    ]
+    postings = engine.postings
+    n_documents = len(rows) - len(others)
+    found = []
+    for word in query.words.tolist():
+        holders, _ = postings.entries(word)
+        found.append(np.count_nonzero(is_own[holders]))
     idf = inverse_frequency(np.array(found, np.int64), n_documents)
     general = general_words(query.language)
     if general is not None:

@@ -445,9 +445,8 @@ class Units:
     def documents_with(self, words: Numbers, documents: Numbers) -> NDArray[np.bool_]:
         """Tell for each word (rows) which of some documents have it."""
         found = np.zeros((len(words), len(documents)), np.bool_)
-        places, starts = self.postings.posting_places, self.postings.posting_starts
         for own, word in zip(found, words.tolist(), strict=True):
-            holders = places[starts[word] : starts[word + 1]]
+            holders, _ = self.postings.entries(word)
             at = np.searchsorted(holders, documents)
             inside = at < len(holders)
             own[inside] = holders[at[inside]] == documents[inside]

@@ -241,8 +241,7 @@ def written_forms(
         term = postings.find(stem)
         if term < 0:
             continue  # every document that had it was deleted
-        start, stop = postings.posting_starts[term : term + 2].tolist()
-        holders = postings.posting_places[start:stop]
+        holders, _ = postings.entries(term)
         if cosines is not None:
             holders = holders[np.argsort(-cosines[holders], kind="stable")]
         numbers |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())

@@ -349,17 +349,18 @@ def document_counts(postings: Postings, clusters: Clusters, n_terms: int) -> Who
     """
     n_clusters = len(clusters.sizes)
     counts = np.zeros((n_terms, n_clusters), np.int32)
-    starts, columns = postings.posting_starts, postings.lexicon_columns
-    for first, last in _stretches(starts):
-        entries = clusters.assignments[postings.posting_places[starts[first] : starts[last]]]
-        counted = entries >= 0
-        # By the number in the chunk: the columns of its terms are anywhere.
-        place = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))[counted]
-        cells = np.bincount(
-            place * n_clusters + entries[counted], minlength=(last - first) * n_clusters
-        ).reshape(-1, n_clusters)
-        known = columns[first:last] >= 0
-        counts[columns[first:last][known]] += cells[known].astype(np.int32)
+    columns = postings.lexicon_columns
+    for starts, places, _ in postings.parts:
+        for first, last in _stretches(starts):
+            entries = clusters.assignments[places[starts[first] : starts[last]]]
+            counted = entries >= 0
+            # By the number in the chunk: the columns of its terms are anywhere.
+            at = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))[counted]
+            cells = np.bincount(
+                at * n_clusters + entries[counted], minlength=(last - first) * n_clusters
+            ).reshape(-1, n_clusters)
+            known = columns[first:last] >= 0
+            counts[columns[first:last][known]] += cells[known].astype(np.int32)
     return counts
 
 

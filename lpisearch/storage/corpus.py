@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -480,7 +481,7 @@ class SQLLabels:
 
 
 SHARD_DOCUMENTS = 1000
-_PAIRS_AT_ONCE = 10_000
+_PAIRS_AT_ONCE, _HASH_BYTES = 10_000, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,6 +529,20 @@ class SQLCorpus:
     def fingerprint(self, where: Filter) -> str:
         """Return the digest of the keys and contents of documents."""
         return fingerprint(self.stream_hashes(where))
+
+    def keys_and_hashes(self, where: Filter) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return the keys of documents in order, and their content hashes as rows."""
+        import numpy as np
+
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(where))
+        cursor: Any = self.connection.execute(statement.order_by(DOCUMENTS.c.id)).cursor
+        keys, hashes = array("q"), bytearray()
+        while some := cursor.fetchmany(_PAIRS_AT_ONCE):  # rows of SQLAlchemy take twice as long
+            own, contents = zip(*some, strict=True)
+            keys.extend(own)
+            hashes += b"".join(contents)
+        rows = np.frombuffer(hashes, np.uint8).reshape(-1, _HASH_BYTES)
+        return np.frombuffer(keys, np.int64), rows
 
     def stream_hashes(self, where: Filter) -> Iterator[tuple[int, bytes]]:
         """Yield key and content hash of every document that matches a filter, in order of keys."""

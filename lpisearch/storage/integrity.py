@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import blake2b, sha256
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, ColumnElement, Connection, Table, exists, select, update
 
@@ -23,6 +23,10 @@ from lpisearch.messages import Message, call
 from lpisearch.model.documents import Document, DocumentWrite, Finding
 from lpisearch.storage.dialects import ListedIn, RowChecksum, speaks_postgresql
 from lpisearch.storage.tables import METADATA
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SCHEMA = "schema"  # the setting with the digest of the schema
 _COLUMN = "checksum"
@@ -168,6 +172,18 @@ def fingerprint(hashes: Mapping[int, bytes] | Iterable[tuple[int, bytes]]) -> st
         digest.update(
             b"".join(key.to_bytes(8, "little", signed=True) + content for key, content in some)
         )
+    return digest.hexdigest()
+
+
+def fingerprint_of_arrays(keys: NDArray[np.int64], hashes: NDArray[np.uint8]) -> str:
+    """Return the same of keys, and of contents as rows."""
+    import numpy as np
+
+    digest = blake2b(digest_size=16)
+    for start in range(0, len(keys), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        numbers = keys[some].astype("<i8").view(np.uint8).reshape(-1, 8)
+        digest.update(np.concatenate([numbers, hashes[some]], axis=1).tobytes())
     return digest.hexdigest()
 
 

@@ -78,6 +78,16 @@ class Lines:
         start = begin.encode("utf-8", "surrogatepass")
         return range(self.position(start), self.position(start + b"\xff"))
 
+    def with_lines(self, lines: Sequence[str]) -> tuple[Self, NDArray[np.int64]]:
+        """Return the same with sorted lines that are new, and before which line each comes."""
+        encoded = [f"{line}\n".encode() for line in lines]
+        at = np.array([self.position(line) for line in encoded], np.int64)
+        own = [len(line) for line in encoded]
+        sizes = np.insert(np.diff(self.starts), at, own)
+        text = np.frombuffer(b"".join(encoded), np.uint8)
+        text = np.insert(self.text, np.repeat(self.starts[at], own), text)
+        return type(self)(text, np.concatenate([[0], np.cumsum(sizes)])), at
+
     @cached_property
     def letters(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The letters of each line, a bit each, and how many characters it has."""
@@ -293,6 +303,38 @@ def spelling_arrays(
     plain = Lines.of(sorted(pairs, key=lambda line: f"{line}\n".encode()))
     tables = (lines.text, lines.starts, documents, plain.text, plain.starts)
     return dict(zip((*WRITTEN, *SPELLED), tables, strict=True))
+
+
+def with_written(
+    lines: Lines, documents: NDArray[np.int32], written: Mapping[str, int]
+) -> dict[str, NDArray[Any]]:
+    """Return the table of written words with those of more documents."""
+    documents, new = documents.copy(), []
+    for word, count in written.items():
+        at = lines.position(f"{word}\n".encode())
+        if at < len(lines) and lines[at] == word:
+            documents[at] += count
+        else:
+            new.append(word)
+    new.sort(key=lambda word: f"{word}\n".encode())
+    every, behind = lines.with_lines(new)
+    documents = np.insert(documents, behind, [written[word] for word in new])
+    tables = (every.text, every.starts, documents)
+    if len(documents) > MOST_WRITTEN:
+        stays = np.ones(len(documents), np.bool_)
+        stays[np.argsort(documents, kind="stable")[: len(documents) - MOST_WRITTEN]] = False
+        sizes = np.diff(every.starts)
+        starts = np.concatenate([[0], np.cumsum(sizes[stays])])
+        tables = (every.text[np.repeat(stays, sizes)], starts, documents[stays])
+    return dict(zip(WRITTEN, tables, strict=True))
+
+
+def with_spelled(lines: Lines, terms: Sequence[str], tokeniser: Tokeniser) -> dict[str, Any]:
+    """Return the table of terms with accents with those of new terms."""
+    by_spelling = plain_spellings([term for term in terms if not term.isascii()], tokeniser)
+    pairs = {f"{plain} {term}" for plain, own in by_spelling.items() for term in own}
+    every, _ = lines.with_lines(sorted(pairs, key=lambda line: f"{line}\n".encode()))
+    return dict(zip(SPELLED, (every.text, every.starts), strict=True))
 
 
 def allowed_edits(word: str) -> int:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from lpisearch.numeric.rows import SparseRows
+
     Floats = NDArray[np.float32]
     Lengths = Callable[[], Floats]  # one per count, computed on demand
 
@@ -125,12 +127,17 @@ class Weighting:
         """Return the weights of a matrix of counts; the two share their indices."""
         from scipy.sparse import csr_array
 
+        entries = (self.of_rows(counts), counts.indices, counts.indptr)
+        return csr_array(entries, shape=counts.shape)
+
+    def of_rows(self, counts: csr_array | SparseRows) -> Floats:
+        """Return the weight of each entry of some rows of counts."""
+
         def lengths() -> Floats:
             relative = self._relative(_row_sums(counts.data, counts.indptr))
             return np.repeat(relative, np.diff(counts.indptr))
 
-        weights = self._weigh(counts.indices, counts.data, lengths)
-        return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape)
+        return self._weigh(counts.indices, counts.data, lengths)
 
     def weigh_query(
         self, indices: NDArray[np.int32], counts: NDArray[np.floating], *, unit: bool = True
@@ -145,10 +152,11 @@ class Weighting:
         return (weights / length).astype(np.float32) if unit and length > 0 else weights
 
     def _weigh(
-        self, indices: NDArray[np.int32], counts: NDArray[np.floating], lengths: Lengths
+        self, indices: NDArray[np.integer], counts: NDArray[np.floating], lengths: Lengths
     ) -> Floats:
         local = weighting_scheme(self.name).local
-        return local(counts.astype(np.float32, copy=False), lengths, self) * self.idf[indices]
+        weights = local(counts.astype(np.float32, copy=False), lengths, self)
+        return np.asarray(weights * self.idf[indices])
 
     def _relative(self, lengths: NDArray[np.floating]) -> Floats:
         return (lengths / (self.mean_length or 1.0)).astype(np.float32)
