@@ -348,6 +348,7 @@ class SearchOptions:
     facets: bool = option(
         False, "Include counts by label, date, folder, split and format.", typed=False
     )
+    passages: int = option(3, "Passages of a long document, at most.", minimum=1, typed=False)
     literal: bool = option(
         False,
         "Search for misspelt words as typed, without correction.",

@@ -307,7 +307,7 @@ def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOp
     explanation = None
     if engine.index.is_linear:
         details = documents.details([row], MOST_CHARACTERS)[row]
-        explainer = HitExplainer(snapshot, query, Passages(snapshot, query, scores, {}))
+        explainer = HitExplainer(snapshot, query, Passages(snapshot, query, scores, {}, 1))
         explanation = explainer.explain(number, details, others=False)
     legs = _with_bonus(legs_of(engine, query, units, number), scores, np.array([number]))
     return Reason(identity, options.by, float(scores.total[number]), legs, explanation)

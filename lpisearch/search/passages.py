@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 
-MOST = 3  # passages of a long document
 _MARKED = 8
 _AROUND = 500  # characters on each side of a phrase that is in no passage
 
 
 @dataclass(frozen=True)
 class Passages:
-    """Finds the passages to show of each document; `sections` are by the keys of documents."""
+    """Finds at most so many passages of each document; `sections` are by the keys of documents."""
 
     snapshot: Snapshot
     query: Query
     scores: Scores
     sections: Mapping[int, tuple[Section, ...]]
+    most: int
 
     def of(self, number: int, details: Details, *, has_word: bool) -> tuple[Passage, ...]:
         """Return what to show of a document, which contains a word of the query or not."""
@@ -89,7 +89,7 @@ class Passages:
 
     def _spans(self, number: int, row: int) -> list[Span]:
         """Return the passages to show of a long document, first of all one with a phrase."""
-        spans = self._best(number, MOST)
+        spans = self._best(number, self.most)
         if not spans or not self._sought:
             return spans
         ((_, _, text),) = self.snapshot.transaction.documents.texts([row])
@@ -99,7 +99,7 @@ class Passages:
         start, end = quoted
         about = [span for span in spans if span[0] <= start and end <= span[1]]
         first = about or [(max(start - _AROUND, 0), min(end + _AROUND, len(text)))]
-        return [*first, *(span for span in spans if span not in first)][:MOST]
+        return [*first, *(span for span in spans if span not in first)][: self.most]
 
     def _beyond(self, row: int, details: Details) -> list[Span]:
         """Return where the words are in a text that is too long to search closely."""

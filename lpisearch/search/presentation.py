@@ -211,7 +211,7 @@ def _hits(
     documents = snapshot.transaction.documents
     numbers = list(chosen)[options.offset :]
     sections = documents.sections([int(scores.rows[number]) for number in numbers])
-    passages = Passages(snapshot, query, scores, sections)
+    passages = Passages(snapshot, query, scores, sections, options.passages)
     explains = options.explain and snapshot.engine is not None
     explainer = HitExplainer(snapshot, query, passages) if explains else None
     read = {int(scores.rows[number]): chosen[number] for number in numbers}

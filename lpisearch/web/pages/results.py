@@ -161,8 +161,10 @@ def answer_to(library: Library, choices: Choices, *, is_typed: bool = False) -> 
         if not choices.asks:
             return _listing(library, choices)
         asked: dict[str, Any] = {"like": choices.like, "unlike": choices.unlike}
-        # What is typed needs an answer soon; facets and related words follow at the next pause.
-        asked["options"] = replace(choices.options, facets=not is_typed)
+        # What is typed needs an answer soon; facets, related words and further passages follow at
+        # the next pause.
+        options = choices.options
+        asked["options"] = replace(options, facets=False, passages=1) if is_typed else options
         answer = library.search(choices.q, **asked)
         last = _LAST_WORD.search(choices.q) if is_typed else None
         if last and any(one.word == last.group() for one in answer.suggestions):

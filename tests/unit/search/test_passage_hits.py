@@ -84,6 +84,12 @@ def test_the_scores_and_the_explanation_are_of_the_best_passage(book: Path) -> N
     assert {pair.document_term for pair in why.pairs} <= {"ship", "harbour", "anchor", "book"}
 
 
+def test_fewer_passages_are_the_best_of_all(book: Path) -> None:
+    every = _hit(book, "bread sugar ship")
+    assert len(every.passages) > 1
+    assert _hit(book, "bread sugar ship", passages=1).passages == every.passages[:1]
+
+
 def test_what_is_quoted_is_shown_first(book: Path) -> None:
     hit = _hit(book, '"pilot knows the harbour" ship anchor')
     assert hit.passages[0].page == "7"
