@@ -1,8 +1,9 @@
 """A person searches: typing, filters, keys, back and forward, with and without scripts."""
 
+import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 Opens = Callable[..., Page]
 
@@ -33,6 +34,29 @@ def test_results_stay_while_typing(open_page: Opens) -> None:
     assert page.evaluate("window.least") > 0
     page.locator("#q").fill("zzzzzq")
     expect(page.locator(".empty h2")).to_have_text("No results")
+
+
+def test_keys_wait_for_the_answer_under_way_alone(open_page: Opens) -> None:
+    """The first key asks at once; those after it ask together, in its place."""
+    page = open_page("/?q=warm")
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url.rsplit("q=")[-1])
+        if len(asked) > 1:  # the first answer never comes
+            route.continue_()
+
+    page.route("**/?q=*", answer)
+    with page.expect_request("**/?q=b"):
+        page.locator("#q").fill("b")
+    page.evaluate("""() => { const field = document.querySelector("#q");
+      for (const text of ["br", "bread o", "bread oven"]) {
+        field.value = text;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      } }""")
+    expect(page).to_have_url(re.compile("q=bread"))
+    expect(page.locator("#answer")).not_to_have_class("answer stale")
+    assert asked[:2] == ["b", "bread+oven"]
 
 
 def test_a_result_is_previewed(open_page: Opens) -> None:

@@ -88,7 +88,8 @@
   });
   all("[data-load]").forEach((box) => seen.observe(box));
 
-  // Search as you type: results stay, dimmed, until others come.
+  // Search as you type: results stay, dimmed, until others come. A key asks at once; while an answer is
+  // under way, keys wait for each other, and then replace it.
   const form = one("form#search");
   const field = one("#q");
   const WAIT = 60, PAUSE = 400, BEGIN = 1500;
@@ -119,7 +120,12 @@
       if (error.name === "AbortError") return;
       stale(false);
       tell("The server is not responding.");
-    } finally { if (own === asking) one("#busy").classList.remove("busy"); }
+    } finally {
+      if (own === asking) {
+        asking = null;
+        one("#busy").classList.remove("busy");
+      }
+    }
   };
   const show = (text, wanted, typed) => {
     const [fresh] = nodes(text, "#answer");
@@ -167,7 +173,7 @@
       stale(true);
       clearTimeout(waits);
       clearTimeout(pauses);
-      waits = setTimeout(() => ask(true), WAIT);
+      waits = setTimeout(() => ask(true), asking ? WAIT : 0);
     });
     form.addEventListener("submit", (event) => { event.preventDefault(); ask(false); });
     document.addEventListener("change", (event) => { if (event.target.matches(".asks")) ask(false); });
