@@ -88,7 +88,7 @@ class OLPI(LocalityProjection):
     graph of k parts has k such directions, one constant on each part; they come first.
 
     *Many documents.* Beyond 3,000 documents and terms, XXᵀc = Xa is solved by iteration until what
-    is left of Xa raises f by 0.1 % at most. The map stays orthonormal to rounding. `bounds_` says
+    is left of Xa raises f by 1 % at most. The map stays orthonormal to rounding. `bounds_` says
     how near f is. With fewer than twice as many terms as documents XXᵀ is nearly singular: 1e-6 is
     added to its diagonal, and f is further from its bound.
 
@@ -176,7 +176,7 @@ SMALL = 600
 # Of the eigenvectors: to rounding, or as near as the solver of c is.
 _EXACT, _NEAR = 1e-10, 1e-4
 # By how much what is left of y may raise f, and the least that is worth the steps.
-_SHARE_LEFT, _LEAST_LEFT = 1e-3, 1e-6
+_SHARE_LEFT, _LEAST_LEFT = 1e-2, 1e-5
 # The number of attempts at a direction: linearly dependent documents put some out of reach.
 _MOST_DEPENDENCES = 20
 # A direction whose share of the degree is below this involves isolated documents only: rounding in
@@ -396,7 +396,8 @@ class Complement:
         return LeadingVector(self._unit(first), float(values.max()) - _SHIFT)
 
     def _image(self, v: Floats) -> Floats:
-        v = self._project(v.ravel())
+        """Return the image of a vector of the complement, where every Krylov vector is."""
+        v = v.ravel()
         return self._project(self._times(v)) + _SHIFT * v
 
     def _project(self, v: Floats) -> Floats:
