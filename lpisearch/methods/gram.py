@@ -134,7 +134,7 @@ class SparseGram:
                 break
             c += self._by_steps(residual.astype(np.float32), tolerance)
         c += self._by_leading(right - self._times(c))
-        return c * length
+        return np.asarray(c * length)
 
     def reaches(self, c: Floats, a: Floats) -> bool:
         """Whether c, with a = Xᵀc, is not a dependence of documents: y along it is out of reach."""
