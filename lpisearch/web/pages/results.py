@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, fields, replace
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -117,9 +118,12 @@ def home(shared: WebState) -> Home | None:
         states = {one["state"] for one in status["indexes"]}
         index = "No index yet: search is by words only." if not states else ""
         index = "The index is up to date." if states == {"ready"} else index
-        titles = [one.title for one in library.listing(limit=60, sort="title")[0]]
-        plain = [one for one in dict.fromkeys(titles) if _QUESTION.fullmatch(one)]
-        questions = plain[:: max(len(plain) // 3, 1)][:3]
+        # Titles that are words alone: the first ones from each of a few places in the alphabet.
+        places = (place * total // _PLACES for place in range(_PLACES))
+        some = [library.listing(limit=200, offset=at, sort="title")[0] for at in places]
+        plain = [[one.title for one in part if _QUESTION.fullmatch(one.title)] for part in some]
+        in_turn = (title for turn in zip_longest(*plain) for title in turn if title)
+        questions = list(islice(dict.fromkeys(in_turn), 3))
         sentence = f"{counted(total, 'document')}{span}{in_languages}. {index}".strip()
         texts = {one.id: library.document(one.id).text[:_BEGINNING] for one in entries}
         beginnings = {one.id: _first_line(one.title, texts[one.id]) for one in entries}
@@ -224,7 +228,8 @@ def _title(library: Library, name: str) -> str:
         return name
 
 
-_QUESTION = re.compile(r"[^\W\d_]+(?:[ ’'-]+[^\W\d_]+){2,7}")
+_QUESTION = re.compile(r"[^\W\d_]+(?:[ ’'-][^\W\d_]+){2,7}")
+_PLACES = 4
 _BEGINNING, _FIRST_LINE = 2000, 220
 _LAST_WORD = re.compile(r"(?<![^\s(-])[^\W_]{2,}\Z")
 # The facets of the page: their titles, and their fields in `Facets`.
