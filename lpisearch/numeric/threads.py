@@ -88,7 +88,7 @@ def largest(values: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
     if count <= 0 or length <= count:
         return np.arange(length if count > 0 else 0)
     step = length // _SAMPLE
-    if length >= LONG and count < length // 64:
+    if step > 1 and count < length // 16:
         sample = values[::step]
         rank = _SPARE + 2 * count // step
         threshold = np.partition(sample, len(sample) - rank)[len(sample) - rank]

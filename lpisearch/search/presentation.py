@@ -210,7 +210,7 @@ def _hits(
     """Return what is shown of the chosen documents."""
     documents = snapshot.transaction.documents
     numbers = list(chosen)[options.offset :]
-    sections = documents.sections([int(scores.rows[number]) for number in numbers])
+    sections = snapshot.sections([int(scores.rows[number]) for number in numbers])
     passages = Passages(snapshot, query, scores, sections, options.passages)
     explains = options.explain and snapshot.engine is not None
     explainer = HitExplainer(snapshot, query, passages) if explains else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.model.answers import Facets
-    from lpisearch.model.documents import Filter
+    from lpisearch.model.documents import Filter, Section
     from lpisearch.search.engine import Engine
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 
 MOST_LANGUAGES = 8
-_MOST_LIVE = 10_000  # words of queries that are remembered to be in a document
 """The number of languages in which the words of a query are looked up: the most frequent."""
+_MOST_LIVE = 10_000  # words of queries that are remembered to be in a document
+_SECTIONS_REMEMBERED = 64  # documents: who types sees the same ones again and again
 _SEVERAL = 2
 
 
@@ -182,6 +183,18 @@ class Snapshot:
     def remember(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return a result that holds for this state of the library, computed once."""
         return self._session.remember(self._state, name, compute)
+
+    def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
+        """Return the sections of documents, by key; those of the last ones are remembered."""
+        known: dict[int, tuple[Section, ...]] = self.remember("sections", dict)
+        found = {key: known[key] for key in keys if key in known}
+        if unread := [key for key in keys if key not in found]:
+            read = self.transaction.documents.sections(unread)
+            found |= {key: read.get(key, ()) for key in unread}
+            if len(known) >= _SECTIONS_REMEMBERED:
+                known.clear()
+            known.update(found)
+        return found
 
     def matching(self, where: Filter) -> Keys | None:
         """Return the keys of the documents that match a filter; None for all."""
