@@ -112,6 +112,8 @@ def keep_fresh(
 
     While a path is gone nothing is ingested, so that nothing is pruned because of it.
     """
+    if any("://" in path for path in paths):
+        raise BadOption("watch", "does not see changes at an address")
     changes = Changes(paths, options, context.obj.library.path, note)
     note(f"Watching {', '.join(paths)} ({changes.means}). Ctrl-C stops.")
     # The first look is soon: something may have changed before the events began.

@@ -242,14 +242,16 @@ def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
 
 
 def _link(source: Path, target: Path, facts: ArrayFacts | None) -> ArrayFacts:
-    try:
-        os.link(source, target)
-    except OSError:  # a file system without links
-        shutil.copyfile(source, target)
-    else:
-        if facts is not None:
-            return facts
+    if facts is None or source.stat().st_size == facts.size:  # else more may be another folder's
+        with suppress(OSError):  # a file system without links
+            os.link(source, target)
+    if not target.exists():
+        shutil.copy(source, target)
+    elif facts is not None:
+        return facts
     with target.open("rb+") as stream:  # a build's new file may not be on disk yet
+        if facts is not None:
+            stream.truncate(facts.size)
         os.fsync(stream.fileno())
     return facts or _facts(target)
 
@@ -258,7 +260,6 @@ def _extend(path: Path, facts: ArrayFacts, rows: Array) -> ArrayFacts:
     """Write rows behind those of an array file, and return the facts of the longer array.
 
     Whoever has mapped the file, or another folder that has it, goes on with the rows that it knows.
-    Bytes beyond them are those of an update that was killed.
     """
     import numpy as np
 

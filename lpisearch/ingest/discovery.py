@@ -112,12 +112,12 @@ class Discovery:
             found, root = _listed(address)
         if is_single := found.keys() == {root}:
             root = root.rpartition("/")[0]
-        root = public_address(root).rstrip("/")
+        root = _identity(root).rstrip("/")
         if not is_single:
             self._walked.append(root)
         exclude = IgnorePatterns.of(root, self.options.exclude)
         for location, facts in sorted(found.items()):
-            path = public_address(location)
+            path = _identity(location)
             parts = path.removeprefix(root).strip("/").split("/")
             hidden = any(part.startswith(".") for part in parts) and not self.options.hidden
             if not is_single and (hidden or exclude.verdict(path, is_folder=False)):
@@ -234,7 +234,8 @@ def _is_plain(entry: os.DirEntry[str]) -> bool:
 
 
 _ADDRESS = re.compile(r"(?:s3a?|gs|gcs|abfss?|az|hdfs|https?|memory)://")
-_SECRET = re.compile(r"(?<=://)[^/@]*@|[?#].*")
+_ANY_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s'\"]+")
+_PASSWORD, _SIGNATURE = re.compile(r"(?<=://)[^/?#]*@"), re.compile(r"[?#].*", re.DOTALL)
 _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 
@@ -245,8 +246,15 @@ def is_address(path: str) -> bool:
 
 
 def public_address(address: str) -> str:
-    """Return an address without a password or what signs it: the identity of an object."""
-    return _SECRET.sub("", address)
+    """Return an address without a password or what signs it."""
+    return _SIGNATURE.sub("", _PASSWORD.sub("", address))
+
+
+def _identity(location: str) -> str:
+    """Return what an object is known by; "?" and "#" may be in its name, but not over HTTP."""
+    if location.startswith("http"):
+        return public_address(location)
+    return _PASSWORD.sub("", location)
 
 
 def download(address: str, target: Path) -> None:
@@ -256,10 +264,11 @@ def download(address: str, target: Path) -> None:
     try:
         store, path = url_to_fs(address)
         store.get_file(path, str(target))
-    except OSError:
-        raise
     except Exception as error:
-        raise OSError(errno.EIO, _reason(address, error)) from error
+        number = error.errno if isinstance(error, OSError) else None
+        if number is None and isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise OSError(number or errno.EIO, _reason(address, error)) from error
 
 
 def _listed(address: str) -> tuple[dict[str, Mapping[str, Any]], str]:
@@ -309,7 +318,10 @@ def _stated(address: str) -> Iterator[None]:
 
 
 def _reason(address: str, error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".replace(address, public_address(address))
+    """Return what a store says, without secrets; it may write an address in another way."""
+    said = error.strerror if isinstance(error, OSError) else None
+    text = str(said or f"{type(error).__name__}: {error}").replace(address, public_address(address))
+    return _ANY_ADDRESS.sub(lambda found: public_address(found[0]), text)
 
 
 class AddressUnreadable(LpiSearchError):

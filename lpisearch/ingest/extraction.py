@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
@@ -103,8 +104,9 @@ def extract(
     with (
         IsolatedReaders(options, work.workers, silent_seconds=silent) as workers,
         TemporaryDirectory(prefix="lpisearch-") as folder,
+        closing(_downloads(files, Path(folder))) as arriving,  # before their folder is removed
     ):
-        for file, arrival in _downloads(files, Path(folder)):
+        for file, arrival in arriving:
             own = options_at(file.root) if options_at else options
             window.append(_begin((file, arrival), own, workers, on_wait, work))
             is_wide = work.reads_all and arrival is None
@@ -118,23 +120,23 @@ def extract(
 
 def _downloads(
     files: Iterable[DiscoveredFile], folder: Path
-) -> Iterator[tuple[DiscoveredFile, Future[None] | None]]:
+) -> Generator[tuple[DiscoveredFile, Future[None] | None], None, None]:
     """Yield files; of those at addresses, their bytes are on the way to a folder."""
     waiting: deque[tuple[DiscoveredFile, Future[None] | None]] = deque()
-    with ThreadPoolExecutor(_DOWNLOADS, "lpisearch-download") as pool:
-        try:
-            for number, file in enumerate(files):
-                if is_address(file.path):
-                    target = folder / str(number)
-                    begun = pool.submit(download, file.location, target)
-                    waiting.append((replace(file, location=str(target)), begun))
-                else:
-                    waiting.append((file, None))
-                if len(waiting) > _DOWNLOADS:
-                    yield waiting.popleft()
-            yield from waiting
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool = ThreadPoolExecutor(_DOWNLOADS, "lpisearch-download")
+    try:
+        for number, file in enumerate(files):
+            if is_address(file.path):
+                target = folder / str(number)
+                begun = pool.submit(download, file.location, target)
+                waiting.append((replace(file, location=str(target)), begun))
+            else:
+                waiting.append((file, None))
+            if len(waiting) > _DOWNLOADS:
+                yield waiting.popleft()
+        yield from waiting
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _forget(extracted: Extracted) -> None:

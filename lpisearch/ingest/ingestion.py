@@ -131,7 +131,8 @@ def _skip_notes(skipped: Mapping[str, int]) -> Iterator[str]:
 def _label_notes(folders: list[str], paths: Sequence[str]) -> Iterator[str]:
     """Yield a note on folders that look like labels."""
     if folders:
-        again = call("ingest", paths[0] if len(paths) == 1 else "PATH", labels="folder")
+        is_path = len(paths) == 1 and not is_address(paths[0])  # which may have a password
+        again = call("ingest", paths[0] if is_path else "PATH", labels="folder")
         names = f"Folders may serve as labels ({some(folders)}). Next: "
         yield Message(names, again)
 

@@ -65,7 +65,9 @@ def read_parquet(source: SourceFile, options: ReadOptions) -> Iterator[Document 
                     number += 1
                     plain = {name: _plain(cell) for name, cell in value.items()}
                     yield records.document(plain, base, f"row {number}")
-        except (ArrowException, ValueError) as error:
+        except (ArrowException, ValueError, OSError) as error:
+            if isinstance(error, OSError) and error.errno:  # of the system, not of the file
+                raise
             reason = str(error).partition("\n")[0]
             raise ReaderError(f"is damaged, or not a Parquet file ({reason})") from error
     yield from records.fields_never_met()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from array import array
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -535,12 +536,13 @@ class SQLCorpus:
         import numpy as np
 
         statement = select(DOCUMENTS.c.id, DOCUMENTS.c.content_hash).where(*conditions(where))
-        cursor: Any = self.connection.execute(statement.order_by(DOCUMENTS.c.id)).cursor
         keys, hashes = array("q"), bytearray()
-        while some := cursor.fetchmany(_PAIRS_AT_ONCE):  # rows of SQLAlchemy take twice as long
-            own, contents = zip(*some, strict=True)
-            keys.extend(own)
-            hashes += b"".join(contents)
+        with closing(self.connection.execute(statement.order_by(DOCUMENTS.c.id))) as result:
+            cursor: Any = result.cursor  # rows of SQLAlchemy take twice as long
+            while some := cursor.fetchmany(_PAIRS_AT_ONCE):
+                own, contents = zip(*some, strict=True)
+                keys.extend(own)
+                hashes += b"".join(contents)
         rows = np.frombuffer(hashes, np.uint8).reshape(-1, _HASH_BYTES)
         return np.frombuffer(keys, np.int64), rows
 

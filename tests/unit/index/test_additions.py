@@ -186,6 +186,20 @@ def test_rows_are_written_behind_those_of_the_same_file(built: Path, put: Put) -
     assert lpisearch.open(built).status()["indexes"][0]["appended"] == 5
 
 
+def test_rows_that_another_folder_may_have_are_not_overwritten(built: Path, put: Put) -> None:
+    (before,) = index_folder(built).iterdir()
+    hidden = built.parent / "kept" / before.name
+    shutil.copytree(before, hidden, copy_function=os.link)
+    with (before / "vectors.npy").open("ab") as stream:  # as an update that did not end
+        stream.write(b"of others" * 1000)
+    others = (hidden / "vectors.npy").read_bytes()
+    put(_NEW, name="new")
+    (after,) = index_folder(built).iterdir()
+    assert (hidden / "vectors.npy").read_bytes() == others
+    assert (after / "vectors.npy").stat().st_size < len(others)
+    assert open_index(built).manifest.appended == 5
+
+
 @pytest.mark.parametrize("at", [0.2, 0.99])
 def test_damage_is_found_in_either_part(built: Path, put: Put, at: float) -> None:
     put(_NEW, name="new")

@@ -11,6 +11,7 @@ from lpisearch.errors import NothingThere, PackageMissing
 from lpisearch.files import limited_reading
 from lpisearch.ingest import discovery
 from lpisearch.ingest.discovery import AddressUnreadable, Discovery, is_address, public_address
+from lpisearch.messages import system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -164,6 +165,37 @@ def test_errors_name_the_address_without_its_secrets(
     assert "abc" not in str(caught.value)
     assert "word" not in str(caught.value)
     assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("403, url='https://user:w%40rd@host/x.jsonl?signature=abc%2F'"),
+        OSError("Cannot fetch https://user:w@rd@host/x.jsonl?signature=abc/"),
+        FileNotFoundError("https://user:w@rd@host/x.jsonl?signature=abc/"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_a_store_says_of_a_download_shows_no_secret(
+    store: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
+) -> None:
+    def fail(_self: Any, _path: str, _target: str) -> None:
+        raise error
+
+    monkeypatch.setattr(type(store), "get_file", fail)
+    with pytest.raises(OSError) as caught:  # noqa: PT011 (its type does not matter)
+        discovery.download("memory://bucket/x", tmp_path / "x")
+    reason = system_reason(caught.value)
+    assert not any(secret in reason for secret in ("rd@", "w%40", "abc", "user"))
+
+
+def test_names_of_objects_may_have_the_signs_of_a_query(
+    ingest: Ingest, store: Any, sql: Sql
+) -> None:
+    for name in ("note#1.txt", "note#2.txt", "why?.txt", "a@b.txt"):
+        store.pipe(f"/bucket/{name}", f"A note {name}.".encode())
+    assert ingest("memory://bucket").added == 4
+    assert ("note#2.txt",) in sql("SELECT external_id FROM documents")
 
 
 def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
