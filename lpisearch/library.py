@@ -820,13 +820,6 @@ def method_names() -> list[str]:
     return list(CATALOGUE)
 
 
-def classifier_names() -> list[str]:
-    """Return the names of the classifiers that `Library.classify` takes."""
-    from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS
-
-    return [AUTO, *CLASSIFIERS]
-
-
 def graph_names() -> list[str]:
     """Return the names of the graphs that `Library.index` takes."""
     from lpisearch.graphs.base import GRAPHS

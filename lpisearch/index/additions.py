@@ -28,6 +28,7 @@ from lpisearch.index.postings import (
     Entries,
     half_saturation,
     inverse_frequency,
+    strongest_of_rows,
 )
 from lpisearch.index.sequences import Sequences, SequenceWriter
 from lpisearch.index.subspace import PASSAGE, cut_documents
@@ -291,15 +292,14 @@ class _Addition:
         before = (numbers >= 0) & (numbers < len(postings))
         frequencies[before] += postings.frequencies(numbers[before])
         lengths = np.concatenate([postings.document_lengths, counted.lengths])
-        terms = DocumentTerms.of_counts(
-            counted.rows,
-            columns != NO_COLUMN,
-            half_saturation(counted.lengths, float(lengths.mean()) if len(lengths) else 0.0),
-            inverse_frequency(frequencies, len(lengths)),
-        )
-        strongest = terms.strongest_terms
+        half = half_saturation(counted.lengths, float(lengths.mean()) if len(lengths) else 0.0)
+        idf = inverse_frequency(frequencies, len(lengths))
+        strongest, times = strongest_of_rows(counted.rows, half, idf)
         strongest[strongest != NO_TERM] = numbers[strongest[strongest != NO_TERM]]
-        own = terms.arrays() | {"document_lengths": counted.lengths}
+        known = counted.rows.row_numbers[columns[counted.rows.indices] != NO_COLUMN]
+        distinct = np.bincount(known, minlength=len(counted.lengths)).astype(np.int32)
+        own = DocumentTerms(distinct, strongest, times).arrays()
+        own["document_lengths"] = counted.lengths
         self.rows.update({f"{prefix}{name}": array for name, array in own.items()})
         counts = counted.among(columns)
         weights = index.weighting.of_rows(counts)

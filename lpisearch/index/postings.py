@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from lpisearch.numeric.rows import SparseRows
     from lpisearch.text.weighting import GeneralWords
 
-    Floats = NDArray[np.float32]
-
 
 MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
@@ -345,10 +343,9 @@ class Bm25:
     """BM25 over postings.
 
     `weights` are those of every entry without idf, for each part of the postings, computed for each
-    query if not given. `among`
-    are the documents that determine idf and mean length, if not those of the postings: passages are
-    scored among whole documents, as short documents would be. `general` is added to their idf.
-    `long_from` is that of `half_saturation`.
+    query if not given. `among` are the documents that determine idf and mean length, if not those
+    of the postings: passages are scored among whole documents, as short documents would be.
+    `general` is added to their idf. `long_from` is that of `half_saturation`.
     """
 
     postings: Postings
@@ -504,15 +501,6 @@ class DocumentTerms:
         with_column = np.repeat(has_column, np.diff(postings.posting_starts))
         distinct = np.bincount(postings.posting_places[with_column], minlength=n)
         return cls(distinct.astype(np.int32), terms, times)
-
-    @classmethod
-    def of_counts(
-        cls, counts: SparseRows, has_column: NDArray[np.bool_], half: Floats, idf: Floats
-    ) -> Self:
-        """Compute them from counts of terms, of which some have a column."""
-        known = has_column[counts.indices]
-        distinct = np.bincount(counts.row_numbers[known], minlength=len(counts))
-        return cls(distinct.astype(np.int32), *strongest_of_rows(counts, half, idf))
 
     def with_documents(
         self, places: NDArray[np.int64], numbers: NDArray[np.int64], fresh: csr_array, now: Postings

@@ -317,4 +317,3 @@ _METHODS = (
 )
 
 CATALOGUE: Mapping[str, Method] = {method.name: method for method in _METHODS}
-DEFAULT_METHOD = _METHODS[0].name
