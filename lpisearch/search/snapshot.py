@@ -187,7 +187,7 @@ class Snapshot:
     def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
         """Return the sections of documents, by key; those of the last ones are remembered."""
         known: dict[int, tuple[Section, ...]] = self.remember("sections", dict)
-        found = {key: known[key] for key in keys if key in known}
+        found = {key: own for key in keys if (own := known.get(key)) is not None}
         if unread := [key for key in keys if key not in found]:
             read = self.transaction.documents.sections(unread)
             found |= {key: read.get(key, ()) for key in unread}
