@@ -57,7 +57,7 @@ def print_table(folder: Path, source: Path) -> None:
             library.unlink(missing_ok=True)
             command = [*program(library), "ingest", str(source), "--no-index", "--json"]
             done = process([*command, "--workers", str(workers)], environment())
-            taken.setdefault(f"{workers} that read", []).append(done)
+            taken.setdefault(f"{workers} reading", []).append(done)
             digests.add(digest(library))
         if not corpus.exists():
             write_corpus(library, corpus)
@@ -70,7 +70,7 @@ def print_table(folder: Path, source: Path) -> None:
         name: (min(one.cpu for one in all_), min(one.seconds for one in all_))
         for name, all_ in taken.items()
     }
-    (fts5, _), (_, alone) = least["bare FTS5, porter"], least["1 that read"]
+    (fts5, _), (_, alone) = least["bare FTS5, porter"], least["1 reading"]
     print("libraries are alike" if len(digests) == 1 else "LIBRARIES DIFFER")
     print("| | CPU s | × FTS5 | s | × as fast as one |\n|---|---:|---:|---:|---:|")
     for name, (cpu, seconds) in least.items():

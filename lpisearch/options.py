@@ -348,7 +348,9 @@ class SearchOptions:
     facets: bool = option(
         False, "Include counts by label, date, folder, split and format.", typed=False
     )
-    passages: int = option(3, "Passages of a long document, at most.", minimum=1, typed=False)
+    passages: int = option(
+        3, "Passages of a long document, at most.", minimum=1, maximum=100, typed=False
+    )
     literal: bool = option(
         False,
         "Search for misspelt words as typed, without correction.",

@@ -495,6 +495,7 @@ def test_what_is_inside_is_brought_in(client: TestClient, outside: Path, root: P
         {"read": {"ocr": "--help"}},
         {"read": {"max_document_bytes": 1 << 40}},
         {"find": {"follow_links": True}},
+        {"workers": 64},
         {"batch_documents": 0},
     ],
 )
