@@ -48,13 +48,12 @@ _FACTORS = np.random.default_rng(1).integers(1, 1 << 31, _DRAWS * _MINIMA) * 2 +
 
 
 def twin_groups(
-    terms: DocumentTerms, vectors: PackedRows, keys: NDArray[np.uint32] | None = None
+    terms: DocumentTerms, vectors: PackedRows, keys: NDArray[np.uint32]
 ) -> NDArray[np.int32]:
     """Return for each document the first of its group: itself, if it is alike to none before."""
     leaders = np.arange(len(terms.distinct_terms), dtype=np.int32)
     if terms.strongest_terms.shape[1] < _FEWEST_TERMS:  # an index of an earlier program
         return leaders
-    keys = twin_keys(terms.strongest_terms) if keys is None else keys
     return joined_groups(leaders, twin_pairs(keys, terms, vectors.at))
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     Analysed = tuple[str, Traits]
     Record = tuple[Document | Problem, Analysed | None]
+    Analyse = Callable[[Document | Problem], Analysed | None]
 
 
 _TEXT = "text"
@@ -263,9 +264,7 @@ def _packs(request: dict[str, Any]) -> Iterator[bytes]:
 _TOKENISERS: dict[str, Tokeniser] = {}  # the last one
 
 
-def _analyser(
-    tokens: dict[str, Any] | None,
-) -> Callable[[Document | Problem], Analysed | None]:
+def _analyser(tokens: dict[str, Any] | None) -> Analyse:
     """Return what tokenises a document, if it is wanted; without memory, the parent does it."""
     if tokens is None:
         return lambda _record: None

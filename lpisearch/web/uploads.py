@@ -87,6 +87,8 @@ def save_upload(state: WebState, name: str, sent: IO[bytes]) -> Path:
             raise Refusal(403, _FORBIDDEN)
         with whole_file(target, mode) as stream:
             shutil.copyfileobj(sent, stream)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError):
+        raise Refusal(409, "The name is that of a folder, or below that of a file.") from None
     except OSError:
         raise Refusal(507, "The file could not be saved.") from None
     return target

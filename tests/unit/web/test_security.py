@@ -552,6 +552,12 @@ def test_uploads_are_no_more_open_than_the_library(client: TestClient, opened: L
         assert path.stat().st_mode & 0o077 == 0, path
 
 
+@pytest.mark.parametrize("name", ["a", "a/b.txt/c.txt"])
+def test_a_folder_and_a_file_do_not_share_a_name(client: TestClient, name: str) -> None:
+    assert client.post("/api/v1/uploads", params={"name": "a/b.txt"}, content=b"x").is_success
+    assert client.post("/api/v1/uploads", params={"name": name}, content=b"x").status_code == 409
+
+
 def test_a_planted_link_in_the_uploads_is_not_followed(
     client: TestClient, opened: Library, outside: Path
 ) -> None:
