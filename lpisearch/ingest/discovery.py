@@ -234,7 +234,7 @@ def _is_plain(entry: os.DirEntry[str]) -> bool:
 
 
 _ADDRESS = re.compile(r"(?:s3a?|gs|gcs|abfss?|az|hdfs|https?|memory)://")
-_ANY_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s'\"]+")
+_ANY_ADDRESS = re.compile(r"\w[\w+.-]{0,20}://[^\s'\"]+")
 _PASSWORD, _SIGNATURE = re.compile(r"(?<=://)[^/?#]*@"), re.compile(r"[?#].*", re.DOTALL)
 _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
