@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 APPEND_FROM = 10_000
-"""The documents from which an index is appended to; a smaller one is written anew in no time."""
+"""The documents from which an index is appended to; a smaller one is rewritten, which is quick."""
 _APPENDED_SHARE = 0.1  # of the documents, beyond which all are written together again
 _NEEDED = ("twins", "strongest_terms", "sequence_terms", "field_name_sizes", "written_words")
 

@@ -256,9 +256,9 @@ def _link(source: Path, target: Path, facts: ArrayFacts | None) -> ArrayFacts:
 
 
 def _extend(path: Path, facts: ArrayFacts, rows: Array) -> ArrayFacts:
-    """Write rows behind those of an array file, and return the facts of the longer array.
+    """Append rows to an array file, and return the facts of the longer array.
 
-    Whoever has mapped the file, or another folder that has it, goes on with the rows that it knows.
+    A process that has mapped the file, or another folder that links it, keeps the rows it had.
     """
     import numpy as np
 

@@ -109,7 +109,7 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
 
 
 def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) -> Change:
-    """Write every array of documents anew."""
+    """Rewrite every array of documents."""
     from lpisearch.index.additions import Change
     from lpisearch.index.subspace import SubspaceIndex, passage_arrays
 

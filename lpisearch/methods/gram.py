@@ -122,7 +122,7 @@ class SparseGram:
         return cls(single, Xt, np.float32(ridge), triangle, leading, shifted, np.empty((n, 0)))
 
     def solve(self, y: Floats, tolerance: float) -> Floats:
-        """Return c with ‖y - K c‖ at most this share of ‖y‖, or as near as 400 steps come."""
+        """Return c with ‖y - K c‖ near this share of ‖y‖, if 400 steps a round suffice."""
         length = float(np.linalg.norm(y))
         right = y / length
         c = self._by_leading(right)

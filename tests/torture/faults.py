@@ -1,6 +1,5 @@
 """Errors of the system at every call that writes, and disks that are full: stated, nothing lost."""
 
-import gc
 import os
 import random
 import subprocess
@@ -72,37 +71,31 @@ def _at_another_time(shift: float, of_files: float, work: Callable[[], object]) 
 def read_only_disks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
     """Run each verb on a disk that takes nothing: stated, all is there, and it is found."""
     chance = random.Random(seed)  # noqa: S311 (verbs, not secrets)
-    with scene() as made, _disk(made.folder / "tried"):
+    with scene() as made:
         counts: dict[str, Counter[str]] = {name: Counter() for name in made.verbs}
         before = state(made.folder / "library.db")
         for _ in range(tries):
             if time.monotonic() > until:
                 break
             name = shuffled(made.verbs, chance)[0]
-            _remount(made.folder / "tried", "rw")
-            library = _copied(made.folder, made.folder / "tried")
-            _remount(made.folder / "tried", "ro")
-            status = os.WEXITSTATUS(os.waitpid(forked(tried(made.verbs[name], library)), 0)[1])
-            outcome = {0: "done", 3: "stated"}.get(status, "unstated")
-            if state(library) != before:
-                outcome = "lost"
-            with lpisearch.open(library) as opened:
-                if not opened.search("ship").hits:
-                    outcome = "wrong"
+            with _disk(made.folder / "tried") as place:  # a new one: nobody has a file of it open
+                library = _copied(made.folder, place)
+                subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+                status = os.WEXITSTATUS(os.waitpid(forked(tried(made.verbs[name], library)), 0)[1])
+                outcome = {0: "done", 3: "stated"}.get(status, "unstated")
+                if state(library) != before:
+                    outcome = "lost"
+                with lpisearch.open(library) as opened:
+                    if not opened.search("ship").hits:
+                        outcome = "wrong"
             counts[name][outcome] += 1
     return counts
-
-
-def _remount(place: Path, how: str) -> None:
-    """Mount again, when nothing maps a removed file any more: it would be written to."""
-    gc.collect()
-    subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
 
 
 def full_disks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
     """Run each verb on a small disk that has a chance number of bytes left."""
     chance = random.Random(seed)  # noqa: S311 (sizes, not secrets)
-    with scene() as made, _disk(made.folder / "tried"):
+    with scene() as made, _disk(made.folder / "tried") as place:
         counts: dict[str, Counter[str]] = {name: Counter() for name in made.verbs}
         afters = {name: made.after(name) for name in made.verbs}
         before = state(made.folder / "library.db")
@@ -110,7 +103,7 @@ def full_disks(tries: int, seed: int, until: float) -> dict[str, Counter[str]]:
             if time.monotonic() > until:
                 break
             name = shuffled(made.verbs, chance)[0]
-            library = _copied(made.folder, made.folder / "tried")
+            library = _copied(made.folder, place)
             filler = library.with_name("filler")
             left = chance.choice([0, chance.randrange(1 << 14), chance.randrange(1 << 20)])
             _fill(filler, left)
@@ -135,12 +128,12 @@ def can_mount(folder: Path) -> bool:
 
 
 @contextmanager
-def _disk(place: Path) -> Iterator[None]:
+def _disk(place: Path) -> Iterator[Path]:
     place.mkdir(exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", str(place)]
     subprocess.run(command, check=True, capture_output=True)
     try:
-        yield
+        yield place
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
