@@ -2,11 +2,11 @@
 
 Run `python -m benchmarks.scale [--documents N | --growth 10000,30000,100000]`. `--build-only`
 leaves out the verbs after `index`, `--peers none` or `--peers fts5,svd` some of the others, and
-`--write docs/scale.md` puts the tables into the docs. Everything happens in a throw-away folder;
-the corpus is that of `scale_corpus.py`. Each verb runs as a process of its own, as a person would
-run it. Peers run in the same minutes; ratios and growth are those of the processor's time, which
-means something on a busy machine too. Peers that are not installed (`pip install bm25s tantivy`)
-are named and left out.
+`--write docs/scale.md` puts the table of growth into the docs. Everything happens in a throw-away
+folder; the corpus is that of `scale_corpus.py`. Each verb runs as a process of its own, as a person
+would run it. Peers run in the same minutes; ratios and growth are those of CPU time, which means
+something on a busy machine too. Peers that are not installed (`pip install bm25s tantivy`) are
+named and left out.
 """
 
 from __future__ import annotations
@@ -96,9 +96,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as throw_away:
             folder = arguments.folder or Path(throw_away)
             runs[size] = measure(folder, size, arguments)
-        if arguments.write:
-            PAGE.write(arguments.write)
     if len(runs) > 1:
+        del PAGE.lines[1:]  # the table of growth has the same figures
         print_growth(runs)
     if arguments.write:
         PAGE.write(arguments.write)
@@ -118,7 +117,7 @@ def measure(folder: Path, size: int, arguments: argparse.Namespace) -> dict[str,
     texts = [each["text"] for each in documents(CLASSIFIED, seed=1)]
     if not arguments.build_only:
         seconds |= _others(folder, library, corpus, texts)
-    _say_built(library, steps[1])
+    seconds |= _say_built(library, steps[1])
     minutes = (steps[0].seconds + steps[1].seconds) / 60
     PAGE.say(f"\nIngest and index took {minutes:.1f} minutes.")
     beside_peers(corpus, library, seconds, steps[1].said["dims"], arguments.peers.split(","))
@@ -131,7 +130,7 @@ def measure_index(library: Path, arguments: argparse.Namespace) -> tuple[int, di
     PAGE.say(HEAD)
     step = run(library, *_index(arguments))
     seconds = {"index": step.cpu} | _stages(step) | {"index: peak MB": step.peak_mb}
-    _say_built(library, step)
+    seconds |= _say_built(library, step)
     return step.said["documents"], seconds
 
 
@@ -143,17 +142,18 @@ def _stages(step: Step) -> dict[str, float]:
     return {f"index: {stage}": cpu for stage, cpu in step.said["processor_seconds"].items()}
 
 
-def _say_built(library: Path, step: Step) -> None:
-    """Print what came out, and what was estimated."""
+def _say_built(library: Path, step: Step) -> dict[str, float]:
+    """Print what came out, and what was estimated; return the megabytes."""
     with open(library) as opened:
         plan = opened.plan()
     built = step.said
+    size = built["size_bytes"] / 1e6
     PAGE.say(
         f"\n{built['documents']:,} documents, {built['dims']} dimensions, learned from "
         f"{built['learned_from']:,}; neighbours kept {built['graph_recall']}; estimated "
-        f"{plan.memory_mb:,.0f} MB, taken {step.peak_mb:,.0f} MB; "
-        f"index {built['size_bytes'] / 1e6:,.0f} MB"
+        f"{plan.memory_mb:,.0f} MB, taken {step.peak_mb:,.0f} MB; index {size:,.0f} MB"
     )
+    return {"index: estimated MB": plan.memory_mb, "index: MB on disk": size}
 
 
 def _index(arguments: argparse.Namespace) -> list[str]:
@@ -218,11 +218,12 @@ def beside_peers(
             continue
         with tempfile.TemporaryDirectory() as folder:
             cpu = process([*peer_command(name), str(corpus), folder]).cpu
-        ratio = seconds["ingest"] / cpu
+        ratio = seconds[f"ingest ÷ {name}"] = seconds["ingest"] / cpu
         PAGE.say(f"- {name}: {cpu:.1f} s of CPU time; ingest takes {ratio:.2f} times that")
     if "svd" in peers:
         cpu = truncated_svd(library, dims)
         mapped = sum(seconds.get(f"index: {stage}", 0) for stage in MAP_STAGES)
+        seconds["model ÷ TruncatedSVD"] = mapped / cpu
         PAGE.say(
             f"- TruncatedSVD of the same matrix, {dims} dimensions: {cpu:.1f} s of CPU time; "
             f"neighbours, model and embedding take {mapped / cpu:.2f} times that"
@@ -239,7 +240,7 @@ def print_growth(runs: dict[int, dict[str, float]]) -> None:
         known = np.isfinite(taken)
         logs = np.log(np.array(sizes)[known]), np.log(np.maximum(np.array(taken)[known], 1e-3))
         exponent = np.polyfit(*logs, 1)[0] if known.sum() > 1 else np.nan
-        cells = " | ".join(f"{each:.3g}" for each in taken)
+        cells = " | ".join(f"{each:,.0f}" if each >= 100 else f"{each:.3g}" for each in taken)
         PAGE.say(f"| {name} | {cells} | {exponent:.2f} |")
 
 
