@@ -127,7 +127,7 @@ class LibraryTooNew(_TwoFacts, LibraryError):
     """A later version of the program wrote the library."""
 
     template = "{} was written by a newer lpisearch (schema {})."
-    advice = "pip install --upgrade lpisearch"
+    advice = "pip install --upgrade lpisearch, then start the program again"
 
 
 class LibraryLocked(_TwoFacts, LibraryError):
@@ -317,6 +317,13 @@ class IndexOutdated(SubspaceError):
             f"The index “{name}” was written by an older lpisearch and lacks {lacks}.",
             call("index"),
         )
+
+
+class IndexNotOwned(_TwoFacts, SubspaceError):
+    """The role may not write the tables of an index that the database searches."""
+
+    template = "The index has tables of {0}, which {1} may write after GRANT {0} TO {1}."
+    advice = Message("after that, or as the owner: ", call("index", in_database=True))
 
 
 class IndexUnwritable(_TwoFacts, SubspaceError):

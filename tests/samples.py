@@ -10,16 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from alembic import command
 from sqlalchemy.dialects.sqlite import dialect
 
 import lpisearch
 from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
-from lpisearch.location import shipped_folder
+from lpisearch.location import Address, Location, shipped_folder
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
 from lpisearch.storage.integrity import row_checksum
-from lpisearch.storage.sqlite.database import connect
-from lpisearch.storage.tables import DOCUMENTS, SOURCES
+from lpisearch.storage.sqlite.database import Database, connect
+from lpisearch.storage.tables import DOCUMENTS, SOURCES, alembic_config
 
 _TOPICS = {
     "sea": "ship boat harbour sail anchor tide wave storm pilot rope mast cargo",
@@ -97,3 +98,15 @@ def _seals() -> list[str]:
         f"UPDATE {table.name} SET checksum = {row_checksum(table).compile(dialect=dialect())}"
         for table in (SOURCES, DOCUMENTS)
     ]
+
+
+def downgrade(library: Location, target: str) -> None:
+    """Migrate a library to an earlier revision."""
+    if isinstance(library, Address):
+        from lpisearch.storage.postgres.database import single
+
+        with single(library).begin() as connection:
+            command.downgrade(alembic_config(connection), target)
+        return
+    with Database.connect(library, writable=True) as database, database.writing() as connection:
+        command.downgrade(alembic_config(connection), target)

@@ -465,6 +465,8 @@ def _check_exportable(library: Location) -> None:
                 f"{library} is a file; pgvector needs PostgreSQL",
                 "use a database such as postgresql://USER@HOST/DATABASE",
             )
+        if snapshot.search_tables is not None:
+            snapshot.search_tables.act_as_owner()
 
 
 def _export_vectors(library: Location, name: str, wait_seconds: float) -> str:

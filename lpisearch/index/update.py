@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.errors import IndexNotHere, SubspaceError
+from lpisearch.errors import IndexNotHere, IndexNotOwned, SubspaceError
 from lpisearch.index.directory import IndexLocation, publish_index
 from lpisearch.index.field_words import Fields, read_fields
 from lpisearch.index.postings import APPENDED, MOST, NEW, NO_COLUMN, Postings
@@ -53,6 +53,8 @@ def add_documents(library: Location, store: Store) -> tuple[list[str], list[str]
     for entry in entries:
         try:
             due += _update(library, store, entry)
+        except IndexNotOwned as error:
+            complaints.append(Message(error.what, " Next: ", error.next_step))
         except IndexNotHere as error:
             due.append(Message(error.what, " Next: ", rebuild_command(entry.spec)))
         except SubspaceError as error:
@@ -71,6 +73,9 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
         covered = fingerprint_of_arrays(rows, hashes)
         if covered == entry.fingerprint:
             return []
+        tables = snapshot.search_tables
+        if tables is not None and tables.exist(entry.folder):
+            tables.act_as_owner()  # refused now, not when all is computed
         location = IndexLocation.of(library, snapshot)
         folder = location.fetched(snapshot, entry)
         index = SubspaceIndex(*open_verified(folder))

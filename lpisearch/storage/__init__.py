@@ -20,7 +20,8 @@ Each function imports its backend when it is called.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from lpisearch.errors import AddressRefused, DriverMissing
 from lpisearch.location import Address
@@ -46,43 +47,39 @@ def is_own_content(head: bytes) -> bool:
     return is_library(head) or is_signature(head)
 
 
+def _backend(location: Location, module: str) -> Any:
+    """Import a module of the database of a location; those of both have the same functions."""
+    if not isinstance(location, Address):
+        return import_module(f"lpisearch.storage.sqlite.{module}")
+    if not location.is_understood:
+        raise AddressRefused(location)
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise DriverMissing from None
+    return import_module(f"lpisearch.storage.postgres.{module}")
+
+
+def import_store(location: Location) -> None:
+    """Import what opening the library takes."""
+    _backend(location, "store")
+
+
 def open_store(location: Location, *, writable: bool = False) -> Store:
     """Open an existing library, upgrading an older schema first.
 
     An older library in a file is first copied to `NAME.before-REVISION`.
     """
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import schema as server_schema
-        from lpisearch.storage.postgres.store import PostgreSQLStore
-
-        return PostgreSQLStore(server_schema.open_library(location, writable=writable))
-    from lpisearch.storage.sqlite import schema
-    from lpisearch.storage.sqlite.store import SQLiteStore
-
-    return SQLiteStore(schema.open_library(location, writable=writable))
-
-
-def import_store(location: Location) -> None:
-    """Import what opening the library takes."""
-    if isinstance(location, Address):
-        from lpisearch.storage.postgres import store  # noqa: F401
-    else:
-        from lpisearch.storage.sqlite import store as file_store  # noqa: F401
+    opened = _backend(location, "schema").open_library(location, writable=writable)
+    store: Store = _backend(location, "store").LibraryStore(opened)
+    return store
 
 
 def create_store(location: Location) -> Store:
     """Open a library for writing; create it first if it does not exist."""
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import schema as server_schema
-        from lpisearch.storage.postgres.store import PostgreSQLStore
-
-        return PostgreSQLStore(server_schema.create_library(location))
-    from lpisearch.storage.sqlite import schema
-    from lpisearch.storage.sqlite.store import SQLiteStore
-
-    return SQLiteStore(schema.create_library(location))
+    opened = _backend(location, "schema").create_library(location)
+    store: Store = _backend(location, "store").LibraryStore(opened)
+    return store
 
 
 def writer_lock(
@@ -93,26 +90,14 @@ def writer_lock(
     `purpose` is shown to other processes that wait; LibraryLocked names the holder. On a server,
     processes that "ingest" different `folders` do not exclude each other.
     """
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import lock as server_lock
-
-        return server_lock.writer_lock(location, purpose, wait_seconds, folders)
-    from lpisearch.storage.sqlite import lock
-
-    return lock.writer_lock(location, purpose, wait_seconds)
+    own = (folders,) if isinstance(location, Address) else ()
+    lock = _backend(location, "lock").writer_lock(location, purpose, wait_seconds, *own)
+    return cast("AbstractContextManager[None]", lock)
 
 
 def writer_of(location: Location) -> str:
     """Return a description of the process that holds the writer lock; "" if none does."""
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import lock as server_lock
-
-        return server_lock.writer_of(location)
-    from lpisearch.storage.sqlite import lock
-
-    return lock.writer_of(location)
+    return str(_backend(location, "lock").writer_of(location))
 
 
 def index_lock(location: Location, wait_seconds: float) -> AbstractContextManager[None]:
@@ -127,23 +112,14 @@ def index_lock(location: Location, wait_seconds: float) -> AbstractContextManage
 def exists(location: Location) -> bool:
     """Tell whether there is a library."""
     if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import schema
-
-        return schema.exists(location)
+        return bool(_backend(location, "schema").exists(location))
     return location.exists()
 
 
 def back_up(location: Location, target: Path) -> Path:
     """Write a consistent copy of a library in use into a file, atomically."""
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import schema as server_schema
-
-        return server_schema.back_up(location, target)
-    from lpisearch.storage.sqlite import schema
-
-    return schema.back_up(location, target)
+    copy: Path = _backend(location, "schema").back_up(location, target)
+    return copy
 
 
 def upgrade_store(location: Location) -> Path | None:
@@ -151,9 +127,8 @@ def upgrade_store(location: Location) -> Path | None:
     if isinstance(location, Address):
         open_store(location).close()
         return None
-    from lpisearch.storage.sqlite import schema
-
-    return schema.upgrade(location)
+    copy: Path | None = _backend(location, "schema").upgrade(location)
+    return copy
 
 
 def schema_revision() -> str:
@@ -165,21 +140,5 @@ def schema_revision() -> str:
 
 def schema_differences(location: Location) -> list[str]:
     """Return how the tables of a library differ from the expected schema."""
-    if isinstance(location, Address):
-        _check(location)
-        from lpisearch.storage.postgres import schema as server_schema
-
-        return server_schema.differences(location)
-    from lpisearch.storage.sqlite import schema
-
-    return schema.differences(location)
-
-
-def _check(address: Address) -> None:
-    """Refuse an address that is not PostgreSQL's, and any address if psycopg is missing."""
-    if not address.is_understood:
-        raise AddressRefused(address)
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        raise DriverMissing from None
+    found: list[str] = _backend(location, "schema").differences(location)
+    return found

@@ -8,12 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from lpisearch.storage import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from sqlalchemy import Connection
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 class Database(Protocol):
     """An open database of either backend."""
+
+    @property
+    def path(self) -> Any:
+        """Where it is."""
 
     @property
     def writable(self) -> bool:
@@ -49,16 +53,10 @@ class Store(ABC):
     """An open library, and a context manager that closes it."""
 
     path: Location
+    _kinds: ClassVar[tuple[type[ReadTransaction], type[Transaction]]]
 
-    def __init__(
-        self,
-        database: Database,
-        read_transaction: Callable[[Connection], ReadTransaction],
-        transaction: Callable[[Connection], Transaction],
-    ) -> None:
-        self.writable = database.writable
-        self._database = database
-        self._read_transaction, self._transaction = read_transaction, transaction
+    def __init__(self, database: Database) -> None:
+        self.path, self.writable, self._database = database.path, database.writable, database
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +76,8 @@ class Store(ABC):
     def reading(self) -> Iterator[ReadTransaction]:
         """Yield a view of one unchanging state."""
         with self._database.reading() as connection:
-            yield self._read_transaction(connection)
+            tables.refuse_other_schema(connection, self.path)
+            yield self._kinds[0](connection)
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Transaction]:
@@ -87,7 +86,8 @@ class Store(ABC):
         With `durable`, it and all transactions before it survive a power cut.
         """
         with self._database.writing(durable=durable) as connection:
-            yield self._transaction(connection)
+            tables.refuse_other_schema(connection, self.path)
+            yield self._kinds[1](connection)
 
 
 class ReadTransaction(ABC):

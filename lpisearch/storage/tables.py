@@ -28,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from lpisearch.errors import LibraryDamaged, LibraryTooNew
 from lpisearch.location import shipped_folder
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
     from sqlalchemy.types import TypeEngine
+
+    from lpisearch.location import Location
 
 
 # Strings sort by code point, as in SQLite, whatever the locale of the server.
@@ -214,13 +217,23 @@ INDEXES = _table(
 
 HEAD = "0008"
 OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
+_VERSION = text("SELECT version_num FROM alembic_version")
 
 
 def revision(connection: Connection) -> str | None:
     """Return the schema revision of a library; None for an empty or foreign database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return connection.execute(_VERSION).scalar()
+
+
+def refuse_other_schema(connection: Connection, place: Location) -> None:
+    """Refuse a library whose schema has changed since it was opened, as a newer program does."""
+    found = str(connection.execute(_VERSION).scalar())
+    if found > HEAD:
+        raise LibraryTooNew(place, found)
+    if found != HEAD:
+        raise LibraryDamaged(place, f"its schema became {found} while it was in use")
 
 
 _SINCE = {

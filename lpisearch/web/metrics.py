@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.responses import PlainTextResponse, Response
 
 from lpisearch import __version__
-from lpisearch.errors import LibraryNotFound, LpiSearchError
+from lpisearch.errors import LibraryNotFound, LibraryTooNew, LpiSearchError
 from lpisearch.web.jobs import STATES
 from lpisearch.web.problems import HEALTH, METRICS, READY
 
@@ -238,6 +238,8 @@ async def ready(request: Request) -> Response:
             await state.mark()
         except LibraryNotFound:  # the first ingest creates it
             pass
+        except LibraryTooNew:
+            reason = "a newer program has upgraded the library"
         except LpiSearchError:
             reason = "the library cannot be read"
     return PlainTextResponse(f"{reason or 'ready'}\n", 503 if reason else 200)

@@ -46,6 +46,7 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.LibraryNotFound: 404,
     errors.AssistantsUnavailable: 501,
     errors.LibraryUnwritable: 507,
+    errors.LibraryTooNew: 503,
     errors.LibraryUnreachable: 503,
     errors.LibraryDamaged: 500,
     errors.DocumentDamaged: 500,
@@ -75,9 +76,9 @@ _TITLES = {
 class Refusal(Exception):
     """A request is refused: `detail` is a sentence, `more` are further members of the problem."""
 
-    def __init__(self, status: int, detail: str, **more: Any) -> None:
+    def __init__(self, status: int, detail: str, *, headers: Any = None, **more: Any) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.more = status, detail, more
+        self.status, self.detail, self.headers, self.more = status, detail, headers, more
 
 
 def problem(

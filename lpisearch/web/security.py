@@ -44,18 +44,33 @@ if TYPE_CHECKING:
 
 
 class Middleware:
-    """Handles HTTP requests, and passes other events of ASGI on."""
+    """Handles HTTP requests, answers a `Refusal`, and passes other events of ASGI on."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        handle = self._handle if scope["type"] == "http" else self.app
-        await handle(scope, receive, send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._handle(scope, receive, sent)
+        except Refusal as error:
+            if started:
+                raise
+            response = refusal(scope["path"], error.status, error.detail, error.headers)
+            await response(scope, receive, send)
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle an HTTP request: refuse it, or pass it on to `app`."""
+        """Handle an HTTP request: raise a `Refusal`, or pass it on to `app`."""
         raise NotImplementedError
 
 
@@ -99,25 +114,17 @@ class CsrfMiddleware(Middleware):
         if scope.get(_CORS):  # of an origin that the settings allow
             await self.app(scope, receive, send)
             return
-        if scope["method"] in _SAFE:
-            if not _is_from_elsewhere(request) or _is_link(request):
-                await self.app(scope, receive, send)
-                return
-            detail = "Cross-site request refused."
-            await refusal(scope["path"], 403, detail)(scope, receive, send)
-            return
-        if not _is_same_site(request):
-            detail = "Cross-site request refused."
-            await refusal(scope["path"], 403, detail)(scope, receive, send)
-            return
-        if _is_from_browser(request):
+        is_safe = scope["method"] in _SAFE
+        is_ours = not _is_from_elsewhere(request) if is_safe else _is_same_site(request)
+        if not (is_ours or (is_safe and _is_link(request))):
+            raise Refusal(403, "Cross-site request refused.")
+        if not is_safe and _is_from_browser(request):
             token = request.headers.get(HEADER, "")
             if not token:
                 token, receive = await _first_field(request, receive)
             if not self._is_token(request, token):
                 detail = f"Changes need the CSRF token of the page: {HEADER}, or {FIELD} in a form."
-                await refusal(scope["path"], 403, detail)(scope, receive, send)
-                return
+                raise Refusal(403, detail)
         await self.app(scope, receive, send)
 
     def _is_token(self, request: HTTPConnection, token: str) -> bool:
@@ -242,9 +249,7 @@ class HostMiddleware(Middleware):
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._is_known(Headers(scope=scope).getlist("host")):
-            detail = "Unknown host name; allow it with `serve --name NAME`."
-            await refusal(scope["path"], 421, detail)(scope, receive, send)
-            return
+            raise Refusal(421, "Unknown host name; allow it with `serve --name NAME`.")
         await self.app(scope, receive, send)
 
     def _is_known(self, hosts: list[str]) -> bool:
@@ -286,11 +291,10 @@ class RateLimitMiddleware(Middleware):
         self._rates = rates or RateTable()
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._may(_address(scope)):
-            await self.app(scope, receive, send)
-            return
-        detail = f"At most {self._limits.requests_per_second:g} requests per second."
-        await refusal(scope["path"], 429, detail, _LATER)(scope, receive, send)
+        if not self._may(_address(scope)):
+            detail = f"At most {self._limits.requests_per_second:g} requests per second."
+            raise Refusal(429, detail, headers=_LATER)
+        await self.app(scope, receive, send)
 
     def _may(self, address: str) -> bool:
         rate = self._limits.requests_per_second
@@ -323,9 +327,7 @@ class LoadMiddleware(Middleware):
         kind = self._kind(scope["path"])
         in_all, own = (kind, ""), (kind, _address(scope) or "unknown")
         if not await self._admitted(in_all, own):
-            detail = "Too many requests at once."
-            await refusal(scope["path"], 503, detail, _LATER)(scope, receive, send)
-            return
+            raise Refusal(503, "Too many requests at once.", headers=_LATER)
         self._active.update((in_all, own))
         try:
             await self.app(scope, receive, send)
@@ -378,9 +380,8 @@ class BodyLimitMiddleware(Middleware):
         detail = f"The request body is limited to {most:,} bytes."
         stated = Headers(scope=scope).get("content-length", "0")
         if not stated.isdecimal() or int(stated[:20]) > most:
-            await refusal(path, 413, detail)(scope, receive, send)
-            return
-        received, started = 0, False
+            raise Refusal(413, detail)
+        received = 0
 
         async def counted() -> Message:
             nonlocal received
@@ -390,17 +391,7 @@ class BodyLimitMiddleware(Middleware):
                 raise Refusal(413, detail)
             return message
 
-        async def sent(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            await self.app(scope, counted, sent)
-        except Refusal as error:
-            if started:
-                raise
-            await refusal(path, error.status, error.detail)(scope, receive, send)
+        await self.app(scope, counted, send)
 
 
 def session_cookie(state: WebState) -> str:
@@ -462,25 +453,21 @@ class TokenMiddleware(Middleware):
         try:
             may = not self._state.settings.token or await self._may(scope)
         except LpiSearchError as error:  # the database that has the sessions is away
-            await refusal(path, 503, error.what, _LATER)(scope, receive, send)
-            return
+            raise Refusal(503, error.what, headers=_LATER) from None
         if may:
             await self.app(scope, receive, send)
             return
         if self._may_read(scope):
-            if scope["method"] in _SAFE or path.startswith(PROGRAMS):
-                await self.app({**scope, READS_ONLY: True}, receive, send)
-            else:
-                await refusal(path, 403, "This token may only read.")(scope, receive, send)
+            if scope["method"] not in _SAFE and not path.startswith(PROGRAMS):
+                raise Refusal(403, "This token may only read.")
+            await self.app({**scope, READS_ONLY: True}, receive, send)
             return
         if path.startswith(PROGRAMS) or scope["method"] not in {"GET", "HEAD"}:
             detail = "Send the token as Authorization: Bearer TOKEN, or log in at /login."
-            response = refusal(path, 401, detail, {"WWW-Authenticate": 'Bearer realm="lpisearch"'})
-        else:
-            query = scope["query_string"].decode("ascii", "replace")
-            address = f"{path}?{query}" if query else path
-            response = RedirectResponse(f"{LOGIN}?next={quote(address, safe='')}", 303)
-        await response(scope, receive, send)
+            raise Refusal(401, detail, headers={"WWW-Authenticate": 'Bearer realm="lpisearch"'})
+        query = scope["query_string"].decode("ascii", "replace")
+        address = quote(f"{path}?{query}" if query else path, safe="")
+        await RedirectResponse(f"{LOGIN}?next={address}", 303)(scope, receive, send)
 
     async def _may(self, scope: Scope) -> bool:
         if is_open(scope["path"]):

@@ -10,13 +10,22 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import lpisearch
-from tests.serving import get_json, serving
+from lpisearch.storage.tables import HEAD
+from tests.serving import (
+    answers_beside,
+    check_upgraded_beside,
+    get_json,
+    newer_program,
+    serving,
+    text_at,
+)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -223,3 +232,21 @@ def test_workers_that_cannot_serve_are_stated(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(WorkersFailed, match="status 7"):
         Workers(2, fails).run()
+
+
+@pytest.mark.parametrize("workers", [pytest.param("2", marks=_FORKS), "1"])
+def test_a_newer_program_may_upgrade_the_library(shelf: Path, tmp_path: Path, workers: str) -> None:
+    """The server refuses from then on, and says what to do; the new one answers."""
+    newer = newer_program(tmp_path)
+    upgrade = partial(subprocess.run, [*newer, "--db", str(shelf), "status"], check=True)
+    with serving(shelf, "--workers", workers) as (_, address):
+        base = address.rstrip("/")
+
+        def ask(path: str) -> tuple[int, str]:
+            return text_at(f"{base}{path}")
+
+        first = _asked(address, "api/v1/search?q=ship")["hits"][0]["id"]
+        check_upgraded_beside(ask, answers_beside(upgrade, ask), first)
+        with serving(shelf, program=newer) as (_, other):
+            assert _asked(other, "api/v1/search?q=ship")["hits"][0]["id"] == first
+    assert shelf.with_name(f"{shelf.name}.before-{HEAD}").exists()

@@ -27,11 +27,11 @@ from lpisearch.storage import open_store, tables
 from lpisearch.storage.sqlite.schema import (
     create_library,
     differences,
-    downgrade,
     open_library,
     upgrade,
 )
 from lpisearch.storage.tables import HEAD, revision
+from tests.samples import downgrade
 
 _NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
 _CONTENT = (

@@ -5,18 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from alembic import command
 
 from lpisearch.library import Library
 from lpisearch.location import Address, shipped_folder
 from lpisearch.storage import schema_differences, schema_revision, tables
 from lpisearch.storage.postgres import schema
 from lpisearch.storage.postgres.database import single
-
-
-def _downgrade(address: Address, target: str) -> None:
-    with single(address).begin() as connection:
-        command.downgrade(tables.alembic_config(connection), target)
+from tests.samples import downgrade
 
 
 @pytest.mark.parametrize("target", ["0001", "0005"])
@@ -26,7 +21,7 @@ def test_an_older_library_is_brought_to_this_schema(
     assert isinstance(shelf.path, Address)
     texts = sorted(one.text for one in shelf)
     shelf.close()
-    _downgrade(shelf.path, target)
+    downgrade(shelf.path, target)
     with Library(shelf.path) as again:
         assert again.status()["schema"] == schema_revision()
         assert sorted(one.text for one in again) == texts
@@ -40,7 +35,7 @@ def test_a_failed_upgrade_changes_nothing(
 ) -> None:
     assert isinstance(shelf.path, Address)
     shelf.close()
-    _downgrade(shelf.path, "0003")
+    downgrade(shelf.path, "0003")
     folder = tmp_path / "migrations"
     shutil.copytree(shipped_folder("migrations"), folder)
     broken = next((folder / "versions").glob("0005*"))

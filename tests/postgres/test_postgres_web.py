@@ -5,9 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,12 +21,14 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from lpisearch.errors import LibraryTooNew
 from lpisearch.library import Library
 from lpisearch.location import Address
 from lpisearch.options import ServeSettings
 from lpisearch.storage import writer_lock
 from lpisearch.web.server import create_app
-from tests.servers import programs_of, running, start, stop
+from tests.servers import Server, programs_of, running, start, stop
+from tests.serving import answers_beside, check_upgraded_beside, newer_program, text_at
 
 _PAGES = (
     *("/library", "/", "/?q=ship", "/labels", "/classify", "/evaluation", "/library/health"),
@@ -80,28 +81,28 @@ class Served:
         """Return the status and the text of a response."""
         content = None if body is None else json.dumps(body).encode()
         named = {"Content-Type": "application/json", **headers}
-        request = urllib.request.Request(f"{self.address}{path}", content, named)  # noqa: S310 (our own)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 (as above)
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
+        return text_at(f"{self.address}{path}", content, named)
 
 
 @contextmanager
-def several(address: Address, folder: Path, number: int, *words: str) -> Iterator[list[Served]]:
+def several(
+    address: Address,
+    folder: Path,
+    number: int,
+    *words: str,
+    program: Sequence[str] = (sys.executable, "-m", "lpisearch"),
+) -> Iterator[list[Served]]:
     """Start servers of a library; the password is in the environment alone."""
     url = address.url.replace("//tests@", f"//tests:{_PASSWORD}@")
     with ExitStack() as stack:
         servers = []
         for one in range(number):
-            own = folder / f"machine-{one}"
-            own.mkdir()
+            own = Path(tempfile.mkdtemp(prefix=f"machine-{one}-", dir=folder))
             environment = os.environ | {"LPISEARCH_DB": url, "LPISEARCH_TOKEN": _TOKEN}
             environment |= {"LPISEARCH_READ_TOKEN": _READER}
             environment |= {f"XDG_{kind}_HOME": str(own) for kind in ("STATE", "CACHE", "DATA")}
             with (own / "log").open("w") as log:
-                command = [sys.executable, "-m", "lpisearch", "serve", "--port", "0", *words]
+                command = [*program, "serve", "--port", "0", *words]
                 process = subprocess.Popen(command, stderr=log, text=True, env=environment)
             stack.callback(process.wait)
             stack.callback(process.kill)
@@ -240,3 +241,28 @@ def test_a_database_that_is_killed_is_stated(
         with Library(address) as library:
             assert [finding for finding in library.examine() if not finding.ok] == []
         stop(server.folder)
+
+
+def test_a_newer_program_may_upgrade_the_library(
+    shelf: Library, server: Server, tmp_path: Path
+) -> None:
+    """It waits for those who read; the old server refuses from then on, and a new one answers."""
+    shelf.index(dims=3)
+    newer, address = newer_program(tmp_path), place(shelf)
+    waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+
+    def upgrade() -> None:
+        with shelf._session.reading() as snapshot:
+            process = subprocess.Popen([*newer, "--db", address.url, "status"])
+            until(lambda: bool(server.run(waiting)))
+            assert len(snapshot.documents.keys()) == 40
+        assert process.wait(60) == 0
+
+    with several(address, tmp_path, 1) as (old,):
+        first = old.ask("/api/v1/search?q=ship")[1]["hits"][0]["id"]
+        check_upgraded_beside(old.text, answers_beside(upgrade, old.text), first)
+        assert "\nlpisearch_library_up 0\n" in old.text("/metrics")[1]
+        with several(address, tmp_path, 1, program=newer) as (new,):
+            assert new.ask("/api/v1/search?q=ship")[1]["hits"][0]["id"] == first
+        with pytest.raises(LibraryTooNew):
+            shelf.label("s0", add=["x"])

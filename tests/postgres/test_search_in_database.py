@@ -1,16 +1,27 @@
 """An index that the database searches: the answers of one in a folder, and no folder."""
 
+import signal
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lpisearch.errors import BadOption, VectorsUnavailable
+from lpisearch.errors import (
+    BadOption,
+    IndexNotOwned,
+    LibraryError,
+    LibraryUnreachable,
+    VectorsUnavailable,
+)
+from lpisearch.index.build import build_index
 from lpisearch.library import Library
 from lpisearch.location import Address
+from lpisearch.options import IndexOptions
 from lpisearch.storage.postgres import search_tables
-from tests.servers import Server, programs_of, running
+from tests.servers import Server, programs_of, running, start, stop
 
 _QUERIES = ("ship harbour", "bread and butter", '"north wind"', "letter -ship", "harbr", "garden")
 _TABLES = "SELECT relname FROM pg_class WHERE relname LIKE 'lpisearch\\_index\\_%\\_units'"
@@ -143,3 +154,80 @@ def test_where_it_cannot_be(place: Address, root: Path, tmp_path: Path) -> None:
         with pytest.raises(BadOption, match="in_database"):
             library.index(dims=2, in_database=True, index_store=str(tmp_path / "store"))
         assert library.search("ship").by == "lexical"
+
+
+def test_a_writer_who_does_not_own_the_tables(
+    place: Address, root: Path, vector_server: Server
+) -> None:
+    """Its documents are stored, and it is told what to grant; then it writes as the owner does."""
+    database = place.name.partition(".")[0]
+    _fill(place, root, in_database=True).close()
+    for statement in (
+        "CREATE ROLE clerk LOGIN",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk",
+        "GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA public TO clerk",
+    ):
+        vector_server.run(statement, database)
+    owned = f"{_TABLES} AND pg_get_userbyid(relowner) = 'tests'"
+    (root / "quokka.txt").write_text("A quokka in the harbour.")
+    with Library(vector_server.address(database, user="clerk")) as library:
+        report = library.ingest(root)
+        assert report.added == 1
+        (note,) = report.index_notes
+        assert "tables of tests, which clerk may write after GRANT tests TO clerk" in note
+        assert library.document("quokka.txt").text
+        assert library.search("harbour").by == "hybrid"
+        with pytest.raises(IndexNotOwned):
+            library.index(dims=2, in_database=True)
+        vector_server.run("GRANT tests TO clerk", database)
+        assert library.ingest(root).index_notes == []
+        assert library.search("quokka")[0].id == "quokka.txt"
+        assert len(vector_server.run(owned, database)) == 2
+        vector_server.run("REVOKE tests FROM clerk", database)
+        library.index(dims=2)  # in no tables: those of the owner are left to the owner
+        assert library.search("harbour").by == "hybrid"
+    with Library(place) as library:
+        library.index(dims=3)
+        assert vector_server.run(_TABLES, database) == []
+
+
+@pytest.mark.timeout(400)
+def test_a_build_or_a_database_that_is_killed(root: Path, processes: Any) -> None:
+    """What answers is the index before or the new one, and never half of one."""
+    programs = programs_of(pgvector=True)
+    with running(programs, durable=True) as first, _fill(first.address(), root) as library:
+        server, place = first, first.address()
+        begun = time.monotonic()
+        whole = processes.Process(target=_build, args=(place, 2))
+        whole.start()
+        whole.join()
+        lasted, killed = time.monotonic() - begun, 0
+        for moment in range(4):
+            process = processes.Process(target=_build, args=(place, 3 + moment))
+            process.start()
+            process.join(lasted * (moment + 2) / 6)
+            killed += process.is_alive()
+            if moment % 2:
+                process.kill()
+            else:
+                server.kill()
+                with pytest.raises(LibraryUnreachable):
+                    library.search("ship")
+                pid = start(programs, server.folder, durable=True)
+                server = replace(server, pid=pid)
+            process.join(60)
+            assert process.exitcode in ({0, -signal.SIGKILL} if moment % 2 else {0})
+            assert library.search("ship").by == "hybrid"
+            assert library.vector("ship").shape[0] in range(2, 4 + moment)
+            assert len(server.run(_TABLES)) <= 2
+            assert [finding for finding in library.examine() if not finding.ok] == []
+        stop(server.folder)
+        assert killed
+
+
+def _build(place: Address, dims: int) -> None:
+    try:
+        build_index(place, IndexOptions(dims=dims, in_database=True))
+    except LibraryError as error:
+        if not error.next_step:
+            raise

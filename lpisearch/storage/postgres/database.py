@@ -24,7 +24,7 @@ import psycopg
 from psycopg import OperationalError
 from psycopg.types.json import set_json_dumps
 from psycopg.types.string import StrDumper
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
@@ -57,11 +57,17 @@ _WRITING = 1  # the second key of the lock of writers
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('lpisearch ' || current_schema()), :kind)")
 
 
+_READ_ONLY = "SET TRANSACTION READ ONLY"
+# Before the first query, which decides what state is seen: an upgrade waits until it is free, since
+# a table that it rewrites is empty to those who see an earlier state.
+_HOLD = "LOCK TABLE alembic_version IN ACCESS SHARE MODE"
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """An open library on a server; each transaction has a connection of the pool."""
 
-    place: Address
+    path: Address
     engine: Engine = field(repr=False)
     writable: bool
 
@@ -78,8 +84,6 @@ class Database:
             hide_parameters=True,  # an error that is logged shows no queries or texts
             isolation_level="READ COMMITTED" if writable else "REPEATABLE READ",
         )
-        if not writable:
-            event.listen(engine, "begin", _read_only)
         return cls(place, engine, writable)
 
     def __enter__(self) -> Self:
@@ -96,8 +100,10 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Yield a connection that sees one unchanging state of the library."""
         level: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.writable else {}
-        with translate_errors(self.place), self.engine.connect() as connection:
-            yield connection.execution_options(**level)
+        with translate_errors(self.path), self.engine.connect() as connection:
+            connection.execution_options(**level)
+            connection.exec_driver_sql(_HOLD if self.writable else f"{_READ_ONLY}; {_HOLD}")
+            yield connection
 
     @contextmanager
     def writing(self, *, durable: bool = False) -> Iterator[Connection]:
@@ -105,7 +111,7 @@ class Database:
 
         With `durable`, they and all earlier changes survive a power cut.
         """
-        with translate_errors(self.place), self.engine.begin() as connection:
+        with translate_errors(self.path), self.engine.begin() as connection:
             if not durable:
                 # As in SQLite: a power cut may lose the last batches, and nothing else.
                 connection.execute(text("SET LOCAL synchronous_commit = off"))
@@ -216,10 +222,6 @@ def single(place: Address) -> Engine:
         hide_parameters=True,
         isolation_level="READ COMMITTED",  # who waited for a lock sees what was done meanwhile
     )
-
-
-def _read_only(connection: Connection) -> None:
-    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
 
 
 _WHO = "check the user and password (set it in ~/.pgpass or PGPASSWORD)"

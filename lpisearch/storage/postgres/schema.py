@@ -5,6 +5,7 @@ A library occupies one schema: that of `search_path`, by default "public".
 
 from __future__ import annotations
 
+import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, inspect, text
 from lpisearch.errors import (
     LibraryDamaged,
     LibraryError,
+    LibraryLocked,
     LibraryNotFound,
     LibraryTooNew,
     NotALibrary,
@@ -46,6 +48,10 @@ if TYPE_CHECKING:
 
 
 LEAST_VERSION = 13
+_UPGRADE_SECONDS, _PAUSE_SECONDS = 300.0, 1.0
+_EXCLUDE = text(
+    "SET LOCAL lock_timeout = '2s'; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
+)
 _FACTS = text(
     "SELECT current_setting('server_version_num')::INT, current_setting('server_encoding'), "
     "current_setting('server_version'), current_schema(), array(SELECT relname FROM pg_class "
@@ -103,16 +109,27 @@ def create_library(place: Address) -> Database:
 def upgrade(place: Address) -> None:
     """Migrate a library or an empty schema in one transaction.
 
-    PostgreSQL rolls it back if it fails; backups are up to the server's administrator.
+    PostgreSQL rolls it back if it fails; backups are up to the server's administrator. It waits for
+    those who read the library, but briefly at a time: new ones queue behind it.
     """
     from alembic import command
 
-    with translate_errors(place), single(place).begin() as connection:
-        take_turn(connection)
-        if _own_revision(place, connection) == HEAD:  # upgraded by another process meanwhile
-            return
-        command.upgrade(alembic_config(connection), HEAD)
-        _note_schema(connection)
+    deadline = time.monotonic() + _UPGRADE_SECONDS
+    while True:
+        try:
+            with translate_errors(place), single(place).begin() as connection:
+                take_turn(connection)
+                before = _own_revision(place, connection)
+                if before not in {None, HEAD}:
+                    connection.execute(_EXCLUDE)
+                if before != HEAD:  # else another process has upgraded it meanwhile
+                    command.upgrade(alembic_config(connection), HEAD)
+                    _note_schema(connection)
+            break
+        except LibraryLocked:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def exists(place: Address) -> bool:

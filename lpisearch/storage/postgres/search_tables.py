@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from lpisearch.errors import IndexNotOwned
 from lpisearch.storage.filters import conditions
 from lpisearch.storage.postgres.database import copy_rows
 from lpisearch.storage.postgres.pgvector import require_extension
@@ -104,7 +105,13 @@ _EXISTS = text("SELECT to_regclass(quote_ident(current_schema()) || '.' || :tabl
 _VERSION = text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
 _TABLES = text(
     "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
-    "AND relkind = 'r' AND starts_with(relname, :prefix)"
+    "AND relkind = 'r' AND starts_with(relname, :prefix) AND pg_has_role(relowner, 'USAGE')"
+)
+# From 16 on, a member may be denied SET ROLE.
+_OWNER = text(
+    "SELECT quote_ident(pg_get_userbyid(relowner)), quote_ident(current_user), "
+    "pg_has_role(relowner, CASE WHEN current_setting('server_version_num')::INT < 160000 "
+    "THEN 'MEMBER' ELSE 'SET' END) FROM pg_class WHERE oid = 'index_files'::regclass"
 )
 _READERS = text(
     "SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) "
@@ -139,9 +146,18 @@ class SearchTables:
             self._connection.execute(_EXISTS, {"table": f"{_table(folder)}_units"}).scalar()
         )
 
+    def act_as_owner(self) -> None:
+        """Become the owner of the library until the transaction ends, who may drop all tables."""
+        owner, role, is_allowed = self._connection.execute(_OWNER).one()
+        if not is_allowed:
+            raise IndexNotOwned(owner, role)
+        if owner != role:
+            self._connection.exec_driver_sql(f"SET LOCAL ROLE {owner}")
+
     def write(self, folder: str, dims: int, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:
         """Create the tables of an index; the rows are given by the ends of their names."""
         names = {"t": _table(folder), "schema": require_extension(self._connection), "dims": dims}
+        self.act_as_owner()
         for statement in _CREATE.format(**names).split(";\n"):
             self._connection.exec_driver_sql(statement)
         for kind, columns in _COLUMNS.items():
@@ -156,7 +172,7 @@ class SearchTables:
             self._connection.exec_driver_sql(f"GRANT SELECT ON {every} TO {reader}")
 
     def sweep(self, keep: Iterable[str]) -> None:
-        """Drop the tables of all other indexes."""
+        """Drop the tables of all other indexes; those of another owner are left to it."""
         kept = tuple(_table(folder) for folder in keep)
         tables = self._connection.execute(_TABLES, {"prefix": PREFIX}).scalars().all()
         for table in tables:

@@ -18,7 +18,7 @@ from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import columns_of, damaged, sealed
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import Database, copy_rows, state_token
+from lpisearch.storage.postgres.database import copy_rows, state_token
 from lpisearch.storage.postgres.fulltext import PostgreSQLLexical, as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
@@ -38,8 +38,6 @@ class PostgreSQLReadTransaction(ReadTransaction):
     @cached_property
     def lexical(self) -> PostgreSQLLexical:
         """The index over the tokens."""
-        from lpisearch.storage.postgres.fulltext import PostgreSQLLexical
-
         return PostgreSQLLexical(self._connection)
 
     @cached_property
@@ -91,14 +89,11 @@ _SIZE = text(
 )
 
 
-class PostgreSQLStore(Store):
+class LibraryStore(Store):
     """A library in PostgreSQL."""
 
     path: Address
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, PostgreSQLReadTransaction, PostgreSQLTransaction)
-        self.path = database.place
+    _kinds = PostgreSQLReadTransaction, PostgreSQLTransaction
 
     def size_bytes(self) -> int:
         """Return the size of its tables and indexes on the server."""

@@ -213,14 +213,6 @@ def _has_computed_columns(connection: Connection, table: str) -> bool:
 _EXPRESSION = -2
 
 
-def downgrade(path: Path, target: str) -> None:
-    """Migrate a library to an earlier revision."""
-    from alembic import command
-
-    with Database.connect(path, writable=True) as database, database.writing() as connection:
-        command.downgrade(alembic_config(connection), target)
-
-
 def differences(path: Path) -> list[str]:
     """Return how the tables of a library differ from the expected schema."""
     with (

@@ -26,18 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from lpisearch.storage.sqlite.fulltext import SQLiteLexical
-
 
 class SQLiteReadTransaction(ReadTransaction):
     """One unchanging state of a library."""
 
     @cached_property
-    def lexical(self) -> SQLiteLexical:
+    def lexical(self) -> fulltext.SQLiteLexical:
         """The FTS5 index over the tokens."""
-        from lpisearch.storage.sqlite.fulltext import SQLiteLexical
-
-        return SQLiteLexical(self._connection)
+        return fulltext.SQLiteLexical(self._connection)
 
     def state(self) -> str:
         """Return a token of this state: equal tokens mean equal content."""
@@ -58,14 +54,11 @@ class SQLiteTransaction(Transaction, SQLiteReadTransaction):
         return SQLiteHealth(self._connection)
 
 
-class SQLiteStore(Store):
+class LibraryStore(Store):
     """A library in one SQLite file."""
 
     path: Path
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, SQLiteReadTransaction, SQLiteTransaction)
-        self.path = database.path
+    _kinds = SQLiteReadTransaction, SQLiteTransaction
 
     def size_bytes(self) -> int:
         """Return the size of the database and its write-ahead log."""

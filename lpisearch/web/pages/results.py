@@ -81,6 +81,7 @@ def search(request: Request) -> Response:
     return render(
         request,
         template,
+        status=templates.status_of_page(shown.trouble, 200),
         choices=choices,
         shown=shown,
         ways=RANKING_MODES,

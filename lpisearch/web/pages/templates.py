@@ -24,7 +24,7 @@ from lpisearch.model.answers import NO_TOPIC, DocumentMap, FacetValue, Mark, Top
 from lpisearch.model.codec import json_text
 from lpisearch.model.document_filter import format_name
 from lpisearch.web.api.endpoint import ApiRequest, Reply
-from lpisearch.web.problems import Refusal
+from lpisearch.web.problems import Refusal, status_of
 from lpisearch.web.security import csrf_token
 from lpisearch.web.state import Gone, WebState, state_of
 
@@ -156,13 +156,21 @@ def is_part(request: Request) -> bool:
     return PART in request.headers
 
 
+_AWAY = 503
+
+
+def status_of_page(error: LpiSearchError | None, otherwise: int) -> int:
+    """Return the status of a page with an error: with 503 a proxy asks another server."""
+    return _AWAY if error is not None and status_of(error) == _AWAY else otherwise
+
+
 def apology(request: Request, error: LpiSearchError) -> Response:
     """Return a page about an error, with the next step."""
     if isinstance(error, LibraryNotFound) and not is_part(request):
         return render(request, "no_library.html", status=404)
     missing = isinstance(error, DocumentNotFound | LibraryNotFound)
     template = "apology_part.html" if is_part(request) else "apology.html"
-    status = 404 if missing else 409
+    status = 404 if missing else status_of_page(error, 409)
     return render(request, template, status=status, what=error.what, next_step=error.next_step)
 
 

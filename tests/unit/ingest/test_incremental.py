@@ -11,7 +11,7 @@ from lpisearch.errors import BadOption
 from lpisearch.ingest.extraction import InProgressFiles
 from lpisearch.readers import isolation
 from lpisearch.readers.base import SourceFile
-from lpisearch.storage.sqlite.schema import downgrade
+from tests.samples import downgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
