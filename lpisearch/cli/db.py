@@ -159,9 +159,9 @@ def status(context: typer.Context, json: Json = False) -> None:
     for index in facts["indexes"]:
         if "calibration" in index:
             print_prose(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
-        if index.get("appended"):
-            appended = counted(index["appended"], "document")
-            print_prose(f"{index['name']}: {appended} appended since it was written as a whole")
+        changes = [f"{index[how]:,} {how}" for how in ("appended", "removed") if index.get(how)]
+        if changes:
+            print_prose(f"{index['name']}: {', '.join(changes)} since it was written as a whole")
         if index["note"]:
             note(index["note"])
     if not facts["indexes"] and facts["documents"]:

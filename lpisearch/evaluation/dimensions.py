@@ -66,7 +66,7 @@ def show_dimensions(
     return DimensionReport(
         method=options.method,
         index=options.index if is_stored else "",
-        documents=len(index.document_rows),
+        documents=index.n_documents,
         terms=len(index.vocabulary),
         dimensions=tuple(dimensions),
     )

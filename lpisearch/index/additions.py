@@ -1,9 +1,12 @@
-"""Append documents to an index, at the cost of these documents.
+"""Append documents to an index and remove some, at the cost of these documents.
 
 Most arrays have a row for each document, passage or term, so rows are written behind those of the
 files, beyond what the present manifest names. What cannot be appended to is small, or is what was
 appended so far: the entries of these documents in the postings, which are read next to those of the
 others (see `Postings`).
+
+The row of a document that was changed or deleted stays, with `REMOVED` for its key, and counts
+nowhere. A changed one has a new row behind all others, so keys do not ascend any more.
 
 Terms keep their numbers, and a new term has the next one. The strongest terms of passages that are
 there already stay as they are, as those of documents do.
@@ -20,10 +23,12 @@ import numpy as np
 from lpisearch.index.field_words import FIELD, read_fields
 from lpisearch.index.postings import (
     APPENDED,
+    LOST,
     MOST,
     NEW,
     NO_COLUMN,
     NO_TERM,
+    NOTHING,
     DocumentTerms,
     Entries,
     half_saturation,
@@ -31,10 +36,11 @@ from lpisearch.index.postings import (
     strongest_of_rows,
 )
 from lpisearch.index.sequences import Sequences, SequenceWriter
-from lpisearch.index.subspace import PASSAGE, cut_documents
+from lpisearch.index.subspace import PASSAGE, TAKEN_IN, SubspaceIndex, cut_documents
 from lpisearch.index.twins import holders_of_keys, joined_groups, twin_keys, twin_pairs
 from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import SparseRows
+from lpisearch.numeric.row_files import release_pages
+from lpisearch.numeric.rows import REMOVED, SparseRows, numbers_of
 from lpisearch.text.spans import LONG_DOCUMENT
 from lpisearch.text.spelling import Lines, count_written, with_spelled, with_written
 from lpisearch.text.tokeniser import Tokenisers
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.postings import Postings
-    from lpisearch.index.subspace import Passages, SubspaceIndex
+    from lpisearch.index.subspace import Passages
     from lpisearch.storage.store import ReadTransaction
 
     Array = NDArray[Any]
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
 APPEND_FROM = 10_000
 """The documents from which an index is appended to; a smaller one is rewritten, which is quick."""
 _APPENDED_SHARE = 0.1  # of the documents, beyond which all are written together again
+_READ_AT_ONCE = 1 << 22  # entries
 _NEEDED = ("twins", "strongest_terms", "sequence_terms", "field_name_sizes", "written_words")
 
 
@@ -62,11 +69,14 @@ _NEEDED = ("twins", "strongest_terms", "sequence_terms", "field_name_sizes", "wr
 class Change:
     """What an update writes: whole arrays, and rows behind others; `gone` are not there any more.
 
-    `passages` are all, `appended` the documents since the arrays were last written as a whole.
+    `passages` are all; `appended` and `removed` count the documents since the arrays were last
+    written as a whole. `folded` is what the manifest has of the same name.
     """
 
     passages: int | None
+    folded: dict[str, int]
     appended: int = 0
+    removed: int = 0
     arrays: dict[str, Array] = field(default_factory=dict)
     rows: dict[str, Array] = field(default_factory=dict)
     gone: frozenset[str] = frozenset()
@@ -82,23 +92,33 @@ class Target(NamedTuple):
     @classmethod
     def of(cls, rows: Whole, content: NDArray[np.uint8], index: SubspaceIndex) -> Target:
         """Compare the keys and content hashes of all documents with those of an index."""
-        before = index.document_rows
-        at = np.searchsorted(before, rows)
-        known = at < len(before)
-        known[known] = before[at[known]] == rows[known]
+        at = numbers_of(rows, index.document_rows)
+        known = at >= 0
         known[known] = (index.content_hashes[at[known]] == content[known]).all(axis=1)
         return cls(rows, content, np.where(known, at, NEW))
 
+    @property
+    def fresh(self) -> Whole:
+        """The keys of the documents that the index does not have as they are."""
+        return self.rows[self.places < 0]
+
+    def gone(self, index: SubspaceIndex) -> Whole:
+        """Return the rows of an index whose documents have changed, or are not there any more."""
+        stays = np.zeros(len(index.document_rows), np.bool_)
+        stays[self.places[self.places >= 0]] = True
+        stays[index.removed] = True
+        return np.flatnonzero(~stays)
+
 
 def can_append(index: SubspaceIndex, target: Target) -> bool:
-    """Tell whether few documents came, behind all others, and none is gone or has changed."""
-    n, n_new = len(index.document_rows), int(np.count_nonzero(target.places < 0))
+    """Tell whether few documents came or went since all were written together."""
+    before, fresh, manifest = index.document_rows, target.fresh, index.manifest
+    removed = manifest.removed + len(target.gone(index))
     return (
-        n >= APPEND_FROM
-        and len(target.rows) == n + n_new
-        and bool((target.places[:n] >= 0).all())
-        and index.manifest.appended + n_new <= _APPENDED_SHARE * n
-        and index.manifest.passages is not None
+        len(before) >= APPEND_FROM
+        and max(manifest.appended + len(fresh), removed) <= _APPENDED_SHARE * len(before)
+        and (removed > 0 or bool((fresh > before[-1]).all()))  # else keys ascend
+        and manifest.passages is not None
         and all(name in index.arrays for name in _NEEDED)
     )
 
@@ -106,26 +126,65 @@ def can_append(index: SubspaceIndex, target: Target) -> bool:
 def append_documents(
     index: SubspaceIndex, target: Target, snapshot: ReadTransaction
 ) -> Change | None:
-    """Append documents; None if one is the first that is long enough to have passages."""
+    """Append and remove documents; None if one is the first long enough to have passages."""
     n = len(index.document_rows)
-    tokens = snapshot.corpus.tokens(target.rows[n:].tolist())
+    tokens = snapshot.corpus.tokens(target.fresh.tolist())
     counted = _Counted.of(tokens)
     is_long = counted.lengths >= LONG_DOCUMENT
     if is_long.any() and index.passages is None:
         return None
-    lexicon = _Lexicon.of(index.postings, counted.names, index.vocabulary.index)
-    addition = _Addition(index, target, snapshot, lexicon)
-    lexicon.write(addition.arrays, index.postings, "")
+    manifest, gone = index.manifest, target.gone(index)
+    now = without(index, gone) if len(gone) else index
+    lexicon = _Lexicon.of(now.postings, counted.names, now.vocabulary.index)
+    addition = _Addition(now, target, snapshot, lexicon, gone)
+    lexicon.write(addition.arrays, now.postings, "")
     addition.documents(counted, ["" if a else b for a, b in zip(is_long, tokens, strict=True)])
     passages = addition.passages(n + np.flatnonzero(is_long))
     addition.fields(passages)
     addition.words()
+    totals = addition.rows["taken_in"].sum(axis=0, dtype=int)
+    totals -= index.taken_in[gone].sum(axis=0, dtype=int)
+    before = manifest.folded
     return Change(
-        (index.manifest.passages or 0) + (0 if passages is None else len(passages)),
-        index.manifest.appended + len(tokens),
+        0 if now.passages is None else now.passages.postings.n_documents + len(passages or ()),
+        {name: before[name] + more for name, more in zip(TAKEN_IN, totals.tolist(), strict=True)},
+        manifest.appended + len(tokens),
+        now.manifest.removed,
         addition.arrays,
         addition.rows,
     )
+
+
+def without(index: SubspaceIndex, gone: Whole) -> SubspaceIndex:
+    """Return an index of which some more rows are removed."""
+    arrays, n, passages = dict(index.arrays), len(index.document_rows), index.passages
+    arrays["document_rows"] = index.document_rows.copy()
+    arrays["document_rows"][gone] = REMOVED
+    own = NOTHING if passages is None else np.flatnonzero(np.isin(passages.owners, gone))
+    every = {"": (index.postings, gone)}
+    if passages is not None:
+        every[PASSAGE] = (passages.postings, own)
+    if index.fields is not None:
+        every[FIELD] = (index.fields.postings, np.concatenate([gone, n + own]))
+    for prefix, (postings, units) in every.items():
+        arrays[f"{APPENDED}{prefix}{LOST}"] = _lost(postings, units)
+    removed = index.manifest.removed + len(gone)
+    return SubspaceIndex(replace(index.manifest, removed=removed), arrays)
+
+
+def _lost(postings: Postings, units: Whole) -> NDArray[np.int32]:
+    """Count the entries of each term in units that are removed now, or were before."""
+    is_gone = np.zeros(len(postings.document_lengths), np.bool_)
+    is_gone[units] = True
+    lost = np.zeros(len(postings), np.int32)
+    if postings.lost_frequencies is not None:
+        lost += postings.lost_frequencies
+    for starts, places, _ in postings.parts:
+        for first in range(0, len(places), _READ_AT_ONCE):
+            some = first + np.flatnonzero(is_gone[places[first : first + _READ_AT_ONCE]])
+            np.add.at(lost, np.searchsorted(starts, some, "right") - 1, 1)
+        release_pages(places)
+    return lost
 
 
 class _Counted(NamedTuple):
@@ -166,7 +225,7 @@ class _Lexicon(NamedTuple):
 
     @classmethod
     def of(cls, postings: Postings, names: Sequence[str], columns: Mapping[str, int]) -> _Lexicon:
-        numbers = {name: postings.find(name) for name in names}
+        numbers = {name: postings.number(name) for name in names}
         new = [name for name, number in numbers.items() if number < 0]
         numbers |= {name: len(postings) + at for at, name in enumerate(new)}
         own = np.array([columns.get(name, NO_COLUMN) for name in new], np.int32)
@@ -196,6 +255,7 @@ class _Addition:
     target: Target
     snapshot: ReadTransaction
     lexicon: _Lexicon
+    gone: Whole
     arrays: dict[str, Array] = field(default_factory=dict)
     rows: dict[str, Array] = field(default_factory=dict)
 
@@ -207,7 +267,7 @@ class _Addition:
     @property
     def keys(self) -> list[int]:
         """The keys of the new documents."""
-        return list(self.target.rows[self.n :].tolist())
+        return list(self.target.fresh.tolist())
 
     def documents(self, counted: _Counted, sequences: Sequence[str]) -> None:
         """Append documents, with the tokens in order of those that have no passages."""
@@ -222,8 +282,12 @@ class _Addition:
         unknown = np.bincount(counted.rows.row_numbers, counts, len(counted.lengths))
         taken_in = [np.ones_like(counted.lengths), counted.lengths, unknown.astype(np.int32)]
         self.rows["taken_in"] = np.column_stack(taken_in)
-        self.rows["document_rows"] = self.target.rows[self.n :]
-        self.rows["content_hashes"] = self.target.hashes[self.n :]
+        if self.index.manifest.removed:
+            before = self.index.document_rows
+            self.arrays["document_rows"] = np.concatenate([before, self.target.fresh])
+        else:
+            self.rows["document_rows"] = self.target.fresh
+        self.rows["content_hashes"] = self.target.hashes[self.target.places < 0]
         self._sequences(self.index.sequences, sequences, "")
         self._twins(fresh)
 
@@ -232,7 +296,7 @@ class _Addition:
         before = self.index.passages
         if before is None:
             return None
-        keys = self.target.rows[long].tolist()
+        keys = self.target.fresh[long - self.n].tolist()
         tokeniser = Tokenisers().of(self.index.manifest.tokeniser)
         rows = dict(zip(keys, long.tolist(), strict=True))
         cut = list(cut_documents(self.snapshot, tokeniser, rows))
@@ -257,7 +321,7 @@ class _Addition:
         counted = _Counted.of(texts.units)
         lexicon = _Lexicon.of(postings, counted.names, {})
         lexicon.write(self.arrays, postings, FIELD)
-        if len(lengths) > n:  # the passages before are moved
+        if len(lengths) > n and k:  # the passages before are moved
             moved = [
                 one._replace(places=one.places + np.int32(k) * (one.places >= n))
                 for one in postings.parts
@@ -283,7 +347,7 @@ class _Addition:
 
     def _units(self, postings: Postings, counted: _Counted, prefix: str) -> NDArray[np.float32]:
         """Append the words of documents or passages; return their vectors."""
-        n, index = postings.n_documents, self.index
+        n, index = len(postings.document_lengths), self.index
         numbers = self.lexicon.of_names(counted.names)
         columns = np.where(numbers >= 0, self.lexicon.columns[numbers], NO_COLUMN).astype(np.int64)
         units = np.arange(n, n + len(counted.lengths))
@@ -291,9 +355,10 @@ class _Addition:
         frequencies = np.bincount(counted.rows.indices, minlength=len(counted.names))
         before = (numbers >= 0) & (numbers < len(postings))
         frequencies[before] += postings.frequencies(numbers[before])
-        lengths = np.concatenate([postings.document_lengths, counted.lengths])
-        half = half_saturation(counted.lengths, float(lengths.mean()) if len(lengths) else 0.0)
-        idf = inverse_frequency(frequencies, len(lengths))
+        n_documents = postings.n_documents + len(counted.lengths)
+        total = round(postings.mean_length * postings.n_documents) + int(counted.lengths.sum())
+        half = half_saturation(counted.lengths, total / max(n_documents, 1))
+        idf = inverse_frequency(frequencies, n_documents)
         strongest, times = strongest_of_rows(counted.rows, half, idf)
         strongest[strongest != NO_TERM] = numbers[strongest[strongest != NO_TERM]]
         known = counted.rows.row_numbers[columns[counted.rows.indices] != NO_COLUMN]
@@ -328,6 +393,9 @@ class _Addition:
         self.arrays.update(own.arrays(prefix))
         end = postings.posting_starts[-1:]
         self.rows[f"{prefix}posting_starts"] = np.repeat(end, size - len(postings))
+        if postings.lost_frequencies is not None:
+            lost = np.pad(postings.lost_frequencies, (0, size - len(postings)))
+            self.arrays[f"{APPENDED}{prefix}{LOST}"] = lost
         if prefix != PASSAGE:
             self.rows[f"{prefix}lexicon_columns"] = lexicon.columns[len(postings) :]
 
@@ -340,11 +408,18 @@ class _Addition:
             self.rows.update(Sequences(starts + before.starts[-1], terms).arrays(prefix))
 
     def _twins(self, fresh: PackedRows) -> None:
-        """Let the new documents join groups; only documents with one of their keys are compared."""
+        """Let the new documents join groups; only documents with one of their keys are compared.
+
+        So are the groups that lose a document.
+        """
         n, before, terms = self.n, self.index.document_terms, self.rows["strongest_terms"]
         new = twin_keys(terms)
         keys = np.concatenate([self.index.twin_keys, new])
-        some = holders_of_keys(keys, new)
+        leaders = np.concatenate([self.index.twins, np.arange(n, len(keys), dtype=np.int32)])
+        apart = np.flatnonzero(np.isin(leaders[:n], leaders[self.gone]))
+        leaders[apart] = apart
+        some = holders_of_keys(keys, np.concatenate([new, keys[apart]]))
+        some = np.setdiff1d(some, self.index.removed, assume_unique=True)
         old, late = some[some < n], some[some >= n] - n
         distinct = [before.distinct_terms[old], self.rows["distinct_terms"][late]]
         strongest = np.concatenate([before.strongest_terms[old], terms[late]])
@@ -360,7 +435,6 @@ class _Addition:
             return vectors
 
         pairs = some[twin_pairs(keys[some], compared, vectors_at)]
-        leaders = np.concatenate([self.index.twins, np.arange(n, len(keys), dtype=np.int32)])
         self.arrays["twins"] = joined_groups(leaders, pairs)
         if "twin_keys" in self.index.arrays:
             self.rows["twin_keys"] = new

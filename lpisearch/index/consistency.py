@@ -70,6 +70,7 @@ def _appended(prefix: str, lexicon: str, words: str, units: str) -> dict[str, _R
         f"new_{prefix}posting_places": _Rule("iu", (entries,), units),
         f"new_{prefix}posting_counts": _Rule("iu", (entries,)),
         f"new_{lexicon}line_numbers": _Rule("iu", (words,), words),
+        f"new_{prefix}lost_frequencies": _Rule("iu", (words,)),
     }
 
 
@@ -125,7 +126,7 @@ _RULES = {
 _FAMILIES = (
     *("loading_", "sequence_", "passage_sequence_", "plain_", "written_", "field_"),
     *("classifier_svm_", "classifier_map_svm_", "classifier_member"),
-    *("new_posting_", "new_passage_", "new_field_posting_"),
+    *("new_posting_", "new_passage_posting_", "new_field_posting_"),
 )
 _TEXTS = ("terms", "lexicon", "field_lexicon", "plain_spellings", "written_words")
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from lpisearch.index.fusion import standard_of
+from lpisearch.numeric.rows import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -148,8 +149,8 @@ class EncodedUnits:
             return None
         own = {name: index.arrays[f"{_PREFIX}{name}"].view(np.ndarray) for name in _ARRAYS}
         keys, rows = own["keys"], index.document_rows
-        at = np.minimum(np.searchsorted(rows, keys), len(rows) - 1)
-        same = (rows[at] == keys) & (index.content_hashes[at] == own["hashes"]).all(axis=1)
+        at = numbers_of(keys, rows)
+        same = (at >= 0) & (index.content_hashes[at] == own["hashes"]).all(axis=1)
         return cls(
             facts,
             own["probe"],

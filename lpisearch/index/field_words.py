@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.index.postings import Postings
+from lpisearch.index.postings import NOTHING, Postings
 from lpisearch.text.vocabulary import count_all_terms
 
 if TYPE_CHECKING:
@@ -53,11 +53,14 @@ class Fields:
     name_sizes: NDArray[np.uint8]
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
+    def of_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], removed: Numbers = NOTHING
+    ) -> Self | None:
         """Take the arrays of an index; None from an index of an earlier version."""
         if FIELD + _SIZES not in arrays:
             return None
-        return cls(Postings.of_arrays(arrays, FIELD), arrays[FIELD + _SIZES].view(np.ndarray))
+        postings = Postings.of_arrays(arrays, FIELD, removed=removed)
+        return cls(postings, arrays[FIELD + _SIZES].view(np.ndarray))
 
     @classmethod
     def of_texts(cls, texts: FieldTexts) -> Self:

@@ -294,7 +294,8 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 5  # the newest known: of arrays to which rows were appended
+FORMAT = 6  # the newest known: with removed rows
+_APPENDED_FORMAT = 5  # of arrays to which rows were appended
 _PACKED_FORMAT = 4  # of packed loadings
 # The oldest format that suffices is written, so that earlier versions can read it.
 _LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
@@ -359,6 +360,7 @@ class Manifest:
     )  # {} in an index of an earlier version
     passages: int | None = None  # None in an index of an earlier version
     appended: int = 0  # documents since the arrays were last written as a whole
+    removed: int = 0  # documents since then, whose rows are still there
     # Of the encoder that made vectors of passages: its name, the weight of its leg; {} without one.
     encoder: dict[str, Any] = field(default_factory=dict)
 
@@ -376,10 +378,12 @@ class Manifest:
     def format(self) -> int:
         """Format of the folder: 2 with a placement rule, 4 with packed loadings, else 1.
 
-        With appended documents it is 5.
+        With appended documents it is 5, with removed ones 6.
         """
-        if self.appended:
+        if self.removed:
             return FORMAT
+        if self.appended:
+            return _APPENDED_FORMAT
         if "loading_steps" in self.arrays:
             return _PACKED_FORMAT
         return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
@@ -390,7 +394,7 @@ class Manifest:
         values |= {"name": self.name, "method": self.method}
         values["arrays"] = {name: facts.as_json() for name, facts in self.arrays.items()}
         del values["spec"]
-        for optional in ("placement", "encoder", "appended"):
+        for optional in ("placement", "encoder", "appended", "removed"):
             if not values[optional]:
                 del values[optional]
         return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -438,6 +442,7 @@ class Manifest:
                 "passages": None,
                 "encoder": {},
                 "appended": 0,
+                "removed": 0,
                 **values,
                 "spec": spec,
                 "result": BuiltIndex.from_dict(values["result"]),

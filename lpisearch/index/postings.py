@@ -19,7 +19,7 @@ terms it was made from. Twenty terms per document are stored: 120 bytes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -41,9 +41,11 @@ MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 _MOST_FOUND = 10_000
+NOTHING = np.empty(0, np.int64)
 NEW = -1  # a document that the postings do not have yet
 APPENDED = "new_"  # begins the names of what an index has beside the arrays of its last rewrite
 _LINES = "line_numbers"
+LOST = "lost_frequencies"
 
 
 class Entries(NamedTuple):
@@ -82,6 +84,9 @@ class Postings:
     Documents that were appended have larger numbers than all others, and entries of their own. A
     term that came with them has the next number, so `line_numbers` has that of each line of the
     lexicon; None if terms are numbered by their lines.
+
+    Documents in `removed` have entries, which do not count: `lost_frequencies` has their number for
+    each term; None if no document is removed.
     """
 
     lexicon: NDArray[np.uint8]
@@ -93,6 +98,8 @@ class Postings:
     document_lengths: NDArray[np.int32]
     appended: Entries | None = None
     line_numbers: NDArray[np.int32] | None = None
+    lost_frequencies: NDArray[np.int32] | None = None
+    removed: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
 
     @staticmethod
     def array_names() -> tuple[str, ...]:
@@ -101,7 +108,11 @@ class Postings:
 
     @classmethod
     def of_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "", lexicon: str | None = None
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        prefix: str = "",
+        lexicon: str | None = None,
+        removed: NDArray[np.int64] = NOTHING,
     ) -> Postings:
         """Take the arrays of an index that are named after the attributes.
 
@@ -110,11 +121,12 @@ class Postings:
         lexicon = prefix if lexicon is None else lexicon
         names = {name: lexicon + name for name in LEXICON}
         names |= {name: prefix + name for name in _DOCUMENTS}
-        if f"{APPENDED}{lexicon}{_LINES}" in arrays:
-            names[_LINES] = f"{APPENDED}{lexicon}{_LINES}"
+        for name, at in ((_LINES, APPENDED + lexicon + _LINES), (LOST, APPENDED + prefix + LOST)):
+            if at in arrays:
+                names[name] = at
         # A plain view: slicing a memory-mapped array costs ten times as much.
         own: dict[str, Any] = {name: arrays[at].view(np.ndarray) for name, at in names.items()}
-        return cls(**own, appended=Entries.of_arrays(arrays, prefix))
+        return cls(**own, appended=Entries.of_arrays(arrays, prefix), removed=removed)
 
     @property
     def parts(self) -> tuple[Entries, ...]:
@@ -129,20 +141,32 @@ class Postings:
             start, end = part.starts[term : term + 2].tolist()
             places.append(part.places[start:end])
             counts.append(part.counts[start:end])
-        if len(places) == 1:
+        if len(places) == 1 and not len(self.removed):
             return places[0], counts[0]
-        return np.concatenate(places), np.concatenate(counts)
+        documents, times = np.concatenate(places), np.concatenate(counts)
+        if len(self.removed):
+            stays = ~self._is_removed[documents]
+            return documents[stays], times[stays]
+        return documents, times
+
+    @cached_property
+    def _is_removed(self) -> NDArray[np.bool_]:
+        marked = np.zeros(len(self.document_lengths), np.bool_)
+        marked[self.removed] = True
+        return marked
 
     def joined(self) -> Entries:
         """Return the entries of appended documents among the others."""
         if self.appended is None:
             return self.parts[0]
         every, new = self.parts
-        terms = np.concatenate([every.terms, new.terms])
-        places = np.concatenate([every.places, new.places])
-        order = np.lexsort((places, terms))
+        n = len(self.document_lengths)
+        order = np.argsort(  # quick, as both are in order
+            np.concatenate([part.terms * n + part.places for part in self.parts]), kind="stable"
+        )
+        places = np.concatenate([every.places, new.places])[order]
         counts = np.concatenate([every.counts, new.counts])[order]
-        return Entries(every.starts + new.starts, places[order], counts)
+        return Entries(every.starts + new.starts, places, counts)
 
     def by_lines(self) -> Postings:
         """Return the same without appended entries, terms numbered by the lines of the lexicon."""
@@ -155,24 +179,29 @@ class Postings:
             entries = Entries(starts, entries.places[at], entries.counts[at])
             columns = columns[numbers]
         own: dict[str, Any] = dict(zip(_DOCUMENTS, entries, strict=False))
-        return replace(self, lexicon_columns=columns, appended=None, line_numbers=None, **own)
+        own |= {"appended": None, "line_numbers": None, "lost_frequencies": None}
+        return replace(self, lexicon_columns=columns, **own)
 
     @property
     def n_documents(self) -> int:
-        """The number of documents."""
-        return len(self.document_lengths)
+        """The number of documents that are not removed."""
+        return len(self.document_lengths) - len(self.removed)
 
     @property
     def mean_length(self) -> float:
         """The mean number of tokens of a document."""
-        return float(self.document_lengths.mean()) if len(self.document_lengths) else 0.0
+        lengths = self.document_lengths
+        total = int(lengths.sum(dtype=np.int64) - lengths[self.removed].sum(dtype=np.int64))
+        return total / self.n_documents if self.n_documents else 0.0
 
-    def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
+    def frequencies(self, words: NDArray[np.integer[Any]] | int | None = None) -> NDArray[np.int64]:
         """Return the document frequencies of terms by their numbers, or of all terms."""
         every = [part.starts for part in self.parts]
+        some = slice(None) if words is None else words
+        lost = 0 if self.lost_frequencies is None else self.lost_frequencies[some]
         if words is None:
-            return np.asarray(sum(map(np.diff, every)))
-        return np.asarray(sum(starts[words + 1] - starts[words] for starts in every))
+            return np.asarray(sum(map(np.diff, every)) - lost)
+        return np.asarray(sum(starts[words + 1] - starts[words] for starts in every) - lost)
 
     @classmethod
     def build(
@@ -200,7 +229,8 @@ class Postings:
 
     def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
         """Return the postings of other rows, such as passages, by the same terms in order."""
-        return replace(self, appended=None, **_entries(counts.tocsc(), lengths))
+        own: dict[str, Any] = _entries(counts.tocsc(), lengths)
+        return replace(self, appended=None, lost_frequencies=None, removed=NOTHING, **own)
 
     def counts(self) -> csr_array:
         """Return the count of each term (column) in each document (row)."""
@@ -235,18 +265,23 @@ class Postings:
         return self._line(line).decode().rstrip("\n")
 
     def find(self, term: str) -> int:
-        """Return the number of a term, or -1."""
+        """Return the number of a term that a document has, or -1."""
         if term in self._terms_seen:
             return self._terms_seen[term]
-        line = f"{term}\n".encode("utf-8", "surrogatepass")
-        found = bisect_left(range(len(self)), line, key=self._line)
-        if found == len(self) or self._line(found) != line:
+        found = self.number(term)
+        if found >= 0 and self.lost_frequencies is not None and not self.frequencies(found):
             found = -1
-        elif self.line_numbers is not None:
-            found = int(self.line_numbers[found])
         if len(self._terms_seen) < _MOST_FOUND:
             self._terms_seen[term] = found
         return found
+
+    def number(self, term: str) -> int:
+        """Return the number of a term, also one that removed documents alone have, or -1."""
+        line = f"{term}\n".encode("utf-8", "surrogatepass")
+        found = bisect_left(range(len(self)), line, key=self._line)
+        if found == len(self) or self._line(found) != line:
+            return -1
+        return found if self.line_numbers is None else int(self.line_numbers[found])
 
     @cached_property
     def _terms_seen(self) -> dict[str, int]:
@@ -380,6 +415,7 @@ class Bm25:
 
         # A chunk of the scores stays in the cache while the entries of all words are added.
         map_chunks(len(scores), add)
+        scores[self.postings.removed] = 0
         return scores
 
     def _bounds(self, word: int, entries: Entries) -> list[int]:

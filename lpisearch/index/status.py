@@ -95,10 +95,11 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
     due = due or _why_passages(manifest, folder)
     state, note = _state(entry, due, is_current=_is_current(snapshot, entry))
     facts = {
-        "documents": manifest.arrays["document_rows"].shape[0],
+        "documents": manifest.arrays["document_rows"].shape[0] - manifest.removed,
         "built_from": manifest.result.documents,
         "folded_in": manifest.folded,
         "appended": manifest.appended,
+        "removed": manifest.removed,
         "calibration": manifest.calibration,
         "passages": manifest.passages,
     }

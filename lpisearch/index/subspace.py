@@ -23,12 +23,19 @@ from lpisearch.index import format as index_format
 from lpisearch.index.field_words import Fields
 from lpisearch.index.format import PLACEMENT, Manifest
 from lpisearch.index.fusion import Moments
-from lpisearch.index.postings import LEXICON, NO_COLUMN, DocumentTerms, GeneralIdf, Postings
+from lpisearch.index.postings import (
+    LEXICON,
+    NO_COLUMN,
+    NOTHING,
+    DocumentTerms,
+    GeneralIdf,
+    Postings,
+)
 from lpisearch.index.sequences import Sequences, SequenceWriter
 from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import SparseRows
+from lpisearch.numeric.rows import REMOVED, SparseRows
 from lpisearch.text.spans import LONG_DOCUMENT, Span
 from lpisearch.text.spelling import SPELLED, WRITTEN, Lines
 from lpisearch.text.vocabulary import Vocabulary
@@ -128,12 +135,31 @@ class SubspaceIndex:
     @property
     def long_documents(self) -> NDArray[np.int64]:
         """The rows of documents that are long enough to have passages."""
-        return np.flatnonzero(self.postings.document_lengths >= LONG_DOCUMENT)
+        is_long = self.postings.document_lengths >= LONG_DOCUMENT
+        is_long[self.removed] = False
+        return np.flatnonzero(is_long)
 
     @property
     def document_rows(self) -> NDArray[np.int64]:
-        """The key of each document in the database, ascending."""
+        """The key of each document in the database, ascending unless a row is `REMOVED`."""
         return self._plain("document_rows")
+
+    @cached_property
+    def removed(self) -> NDArray[np.int64]:
+        """The rows of documents that were changed or deleted, which do not count."""
+        return np.flatnonzero(self.document_rows == REMOVED) if self.manifest.removed else NOTHING
+
+    @property
+    def n_documents(self) -> int:
+        """The number of documents that are not removed."""
+        return len(self.document_rows) - len(self.removed)
+
+    @cached_property
+    def removed_passages(self) -> NDArray[np.int64]:
+        """The passages of removed documents."""
+        if not len(self.removed):
+            return NOTHING
+        return np.flatnonzero(np.isin(self.arrays.get(f"{PASSAGE}owners", NOTHING), self.removed))
 
     @property
     def content_hashes(self) -> NDArray[np.uint8]:
@@ -164,7 +190,7 @@ class SubspaceIndex:
     @cached_property
     def postings(self) -> Postings:
         """The documents of every term, including rare ones."""
-        return Postings.of_arrays(self.arrays)
+        return Postings.of_arrays(self.arrays, removed=self.removed)
 
     @cached_property
     def lexicon(self) -> Lines:
@@ -225,12 +251,13 @@ class SubspaceIndex:
     @cached_property
     def passages(self) -> Passages | None:
         """The passages of long documents; None if no document is long."""
-        return Passages.of_arrays(self.arrays)
+        return Passages.of_arrays(self.arrays, self.removed_passages)
 
     @cached_property
     def fields(self) -> Fields | None:
         """The words of titles, headings and paths; None in an index of an earlier version."""
-        return Fields.of_arrays(self.arrays)
+        passages = self.removed_passages + len(self.document_rows)
+        return Fields.of_arrays(self.arrays, np.concatenate([self.removed, passages]))
 
     @cached_property
     def sequences(self) -> Sequences | None:
@@ -374,7 +401,9 @@ class Passages:
         return len(self.owners)
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
+    def of_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], removed: NDArray[np.int64] = NOTHING
+    ) -> Self | None:
         """Take the arrays of an index; None if it has no passages."""
         own = {
             name.removeprefix(PASSAGE): arrays[name].view(np.ndarray)
@@ -386,7 +415,7 @@ class Passages:
             own["owners"],
             own["spans"],
             own["vectors"],
-            Postings.of_arrays(arrays, PASSAGE, lexicon=""),
+            Postings.of_arrays(arrays, PASSAGE, "", removed),
             DocumentTerms.of_arrays(own, len(own["owners"])),
             Sequences.of_arrays(own),
         )

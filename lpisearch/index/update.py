@@ -66,7 +66,7 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
     """Update one index; return a note if it should now be rebuilt."""
     from lpisearch.index.additions import Target, append_documents, can_append
     from lpisearch.index.format import open_verified
-    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex
+    from lpisearch.index.subspace import SubspaceIndex
 
     with store.reading() as snapshot:
         rows, hashes = snapshot.corpus.keys_and_hashes(entry.spec.where)
@@ -90,18 +90,13 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
         if not location.is_of_server and can_append(index, target):
             change = append_documents(index, target, snapshot)
         change = change or _rewrite(index, target, snapshot)
-    folded = index.manifest.folded
-    if change.appended:
-        new = change.rows["taken_in"].sum(axis=0, dtype=int).tolist()
-        totals = [folded[name] + more for name, more in zip(TAKEN_IN, new, strict=True)]
-    else:
-        totals = change.arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     manifest = replace(
         index.manifest,
-        folded=dict(zip(TAKEN_IN, totals, strict=True)),
+        folded=change.folded,
         fingerprint=covered,
         passages=change.passages,
         appended=change.appended,
+        removed=change.removed,
     )
     fixed = {
         name: folder / f"{name}.npy"
@@ -116,9 +111,9 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
 def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) -> Change:
     """Rewrite every array of documents."""
     from lpisearch.index.additions import Change
-    from lpisearch.index.subspace import SubspaceIndex, passage_arrays
+    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
 
-    fresh = target.rows[target.places < 0].tolist()
+    fresh = target.fresh.tolist()
     arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
     gone = {name for name in index.arrays if name.startswith(APPENDED)}
     others = {name: index.arrays[name] for name in index.arrays.keys() - gone}
@@ -129,7 +124,10 @@ def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) ->
     gone |= passage_arrays(index.arrays)
     if passages is not None:
         arrays |= passages.arrays()
-    return Change(None if passages is None else len(passages), arrays=arrays, gone=frozenset(gone))
+    totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
+    folded = dict(zip(TAKEN_IN, totals, strict=True))
+    number = None if passages is None else len(passages)
+    return Change(number, folded, arrays=arrays, gone=frozenset(gone))
 
 
 def _with_documents(
@@ -299,8 +297,12 @@ def merged(
     now[places[places >= 0]] = np.flatnonzero(places >= 0)
     new_places = now[before.posting_places]
     stays = np.flatnonzero(new_places >= 0)
-    moved = new_places[stays]
+    moved, counts = new_places[stays], before.posting_counts[stays]
     starts = np.searchsorted(stays, before.posting_starts)
+    if (np.diff(places[places >= 0]) < 0).any():  # changed documents were appended
+        keys = np.repeat(np.arange(len(before)) * len(places), np.diff(starts)) + moved
+        order = np.argsort(keys, kind="stable")  # quick, as most are in order
+        moved, counts = moved[order], counts[order]
     sizes = np.zeros(len(names), np.int64)
     sizes[: len(before)] = np.diff(starts)
     sizes += np.bincount(counted.matrix.indices, minlength=len(names))
@@ -325,7 +327,7 @@ def merged(
         lexicon_columns=np.array(columns, np.int32),
         posting_starts=np.concatenate([[0], np.cumsum(sizes[order])]),
         posting_places=np.insert(moved, at, own_places),
-        posting_counts=np.insert(before.posting_counts[stays], at, own_counts),
+        posting_counts=np.insert(counts, at, own_counts),
         document_lengths=lengths,
     )
     numbers = numbers[: len(before)]

@@ -78,6 +78,32 @@ def sum_duplicate_terms(X: Rows) -> Rows:
     return cast("Rows", copy)
 
 
+REMOVED = -1
+"""Stands for the key of a removed row. Keys of rows ascend where none is removed."""
+
+
+def numbers_of(keys: Integers, rows: Integers) -> NDArray[np.int64]:
+    """Return the number of the row of each key, by the keys of all rows; -1 for a key without."""
+    order = np.argsort(rows, kind="stable") if _has_removed(rows) else None
+    at = np.searchsorted(rows, keys, sorter=order)
+    inside = at < len(rows)
+    at = at if order is None else order[np.minimum(at, len(rows) - 1)]
+    inside[inside] = rows[at[inside]] == keys[inside]
+    return np.where(inside, at, -1)
+
+
+def positions(keys: Integers, rows: Integers) -> NDArray[np.int64]:
+    """Return the numbers of the rows with some keys, by the keys of all rows."""
+    if _has_removed(rows):  # sorting a million rows takes longer than to look at each
+        return np.flatnonzero(np.isin(rows, keys))
+    numbers = numbers_of(keys, rows)
+    return numbers[numbers >= 0]
+
+
+def _has_removed(rows: Integers) -> bool:
+    return bool(rows.min(initial=0) < 0)
+
+
 def _safe_scale(data: Floats) -> float:
     """Return a power of two by which to divide before squaring; 1 for numbers of usual size."""
     largest = float(np.abs(data).max(initial=0))

@@ -10,9 +10,9 @@ import numpy as np
 
 from lpisearch.errors import BadOption
 from lpisearch.model.documents import Filter
+from lpisearch.numeric.rows import REMOVED
 from lpisearch.options import RELEVANCE, SearchOptions
 from lpisearch.search.compounds import compound_bonus
-from lpisearch.search.demotion import demoted_numbers, halved
 from lpisearch.search.notes import (
     CHANGED,
     about_queries,
@@ -29,6 +29,8 @@ from lpisearch.search.ranking import (
     alphabet_ranks,
     best,
     by_words,
+    demoted_numbers,
+    halved,
     rounded,
     score,
     shown_among,
@@ -156,6 +158,8 @@ class _Batch:
         if not query.is_known(options.by):
             return []
         rows, evidence = engine.index.document_rows, total > 0 if options.by == "lexical" else None
+        if evidence is None and len(engine.index.removed):
+            evidence = rows != REMOVED
         candidates = shown_among(evidence, allowed_rows(query, rows))
         chosen = best(total, options.offset + options.k, self._ranks.__getitem__, candidates)
         return self._named([self._names[number] for number in chosen.tolist()], total[chosen])
@@ -192,5 +196,5 @@ def _changed(transaction: ReadTransaction, engine: Engine) -> frozenset[int]:
     return frozenset(
         key
         for at, key in enumerate(engine.index.document_rows.tolist())
-        if now.get(key) != indexed[at * size : at * size + size]
+        if key != REMOVED and now.get(key) != indexed[at * size : at * size + size]
     )

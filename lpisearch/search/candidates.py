@@ -112,7 +112,7 @@ class CandidatePostings(Postings):
         """The mean number of tokens of a document of the index."""
         return self.whole_mean
 
-    def frequencies(self, words: NDArray[np.integer[Any]] | None = None) -> NDArray[np.int64]:
+    def frequencies(self, words: NDArray[np.integer[Any]] | int | None = None) -> NDArray[np.int64]:
         """Return the document frequencies of terms in the index."""
         starts = self.all_starts
         return np.asarray(np.diff(starts) if words is None else starts[words + 1] - starts[words])

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.index.postings import K1
+from lpisearch.numeric.rows import positions
 from lpisearch.text.tokeniser import camel_case_parts, is_name
 
 if TYPE_CHECKING:
@@ -193,11 +194,7 @@ def _numbers(compound: Compound, rows: NDArray[np.int64], snapshot: Snapshot) ->
     keys = set[int]()
     for phrase in compound.phrases:
         keys |= candidates([[token] for token in phrase])
-    ascending = np.sort(np.fromiter(keys, np.int64, len(keys)))
-    at = np.searchsorted(rows, ascending)
-    inside = at < len(rows)
-    at, ascending = at[inside], ascending[inside]
-    return np.asarray(at[rows[at] == ascending])
+    return positions(np.sort(np.fromiter(keys, np.int64, len(keys))), rows)
 
 
 def _spelled(

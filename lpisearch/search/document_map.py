@@ -87,7 +87,7 @@ def map_documents(
         report=report,
         projection=projection,
         rule=RULES[projection],
-        unplaced=_unplaced(clustering),
+        unplaced=_unplaced(clustering) - len(index.removed),
         fingerprint=fingerprint,
     )
 

@@ -27,6 +27,7 @@ from lpisearch.index.fusion import (
 )
 from lpisearch.index.postings import (
     NO_TERM,
+    NOTHING,
     Bm25,
     DocumentTerms,
     Postings,
@@ -34,8 +35,8 @@ from lpisearch.index.postings import (
     inverse_frequency,
 )
 from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import SparseRows
-from lpisearch.search.hybrid import COMPARED_AGAIN, Hybrid, agreement, whole_share
+from lpisearch.numeric.rows import REMOVED, SparseRows
+from lpisearch.search.hybrid import COMPARED_AGAIN, Hybrid, UnitScores, agreement, whole_share
 from lpisearch.search.query import Query
 from lpisearch.search.word_scores import WordScores, score_words
 from lpisearch.text.spans import LONG_DOCUMENT
@@ -117,22 +118,6 @@ class Scores:
     exact_from: float = -np.inf
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class UnitScores:
-    """The scores of all units, documents first; see `Scores`.
-
-    `hybrid` says how a hybrid score is composed, and `moved` is that score before term feedback.
-    """
-
-    total: Floats
-    words: WordScores | None
-    cosines: Floats | None
-    evidence: NDArray[np.bool_]
-    hybrid: Hybrid | None = None
-    moved: Floats | None = None
-    exact_from: float = -np.inf
-
-
 class Engine:
     """Scores queries by an open index; with `whole`, long documents as wholes alone."""
 
@@ -151,7 +136,7 @@ class Engine:
     def covered(self) -> tuple[int, int]:
         """The number of documents of the index, and the sum of their keys."""
         rows = self.index.document_rows
-        return len(rows), int(rows.sum())
+        return self.index.n_documents, int(rows.sum()) - REMOVED * len(self.index.removed)
 
     has_all = True
     """Whether the index has all documents, not the candidates of one query."""
@@ -362,6 +347,7 @@ class Units:
     """What is scored: all documents, then the passages of long ones (None if there are none).
 
     `vectors`, `terms` and `words` are those of the documents, and of the passages if there are any.
+    Units that are `removed` have the least scores, and count for no mean.
     """
 
     passages: Passages | None
@@ -371,6 +357,7 @@ class Units:
     words: tuple[Bm25, ...]
     fields: Fields | None = None
     sequences: tuple[Sequences, ...] = ()
+    removed: Numbers = field(default_factory=lambda: NOTHING)
 
     @classmethod
     def of_index(cls, index: SubspaceIndex, passages: Passages | None) -> Self:
@@ -381,7 +368,8 @@ class Units:
         of_documents = () if sequences is None else (sequences,)
         if passages is None:
             vectors = (index.packed_vectors,)
-            return cls(None, n, vectors, (index.document_terms,), (own,), fields, of_documents)
+            terms = (index.document_terms,)
+            return cls(None, n, vectors, terms, (own,), fields, of_documents, index.removed)
         of_passages = () if passages.sequences is None else (passages.sequences,)
         return cls(
             passages,
@@ -394,20 +382,27 @@ class Units:
             ),
             fields,
             of_documents + of_passages if of_passages else (),
+            np.concatenate([index.removed, n + index.removed_passages]),
         )
 
     @property
     def size(self) -> int:
         """The number of documents of the index."""
-        return self.documents
+        return self.words[0].postings.n_documents
 
     def word_standard(self, _query: WeightedWords, bm25: Floats) -> Standard:
         """Return how the BM25 of a query is standardised."""
-        return standard_of(bm25, self.documents)
+        return self.standard_of(bm25)
 
     def cosine_standard(self, _vector: Floats, cosines: Floats) -> Standard:
         """Return how the cosines with a vector are standardised."""
-        return standard_of(cosines, self.documents)
+        return self.standard_of(cosines)
+
+    def standard_of(self, scores: Floats) -> Standard:
+        """Return how scores are standardised among documents."""
+        if not len(self.removed):
+            return standard_of(scores, self.documents)
+        return standard_of(np.delete(scores[: self.documents], self.postings.removed))
 
     def named_documents(self, _words: Sequence[str], found: int) -> int:
         """Return how many documents have any of some words in their name: those found."""
@@ -474,9 +469,11 @@ class Units:
 
     def cosines(self, vectors: Floats) -> Floats:
         """Return the cosine of each unit with a vector, or with each of several (rows)."""
-        if vectors.ndim == 1:
-            return _joined([own.times(vectors) for own in self.vectors])
-        return _joined([own.scale_rows_by(vectors) for own in self.vectors])
+        times = PackedRows.times if vectors.ndim == 1 else PackedRows.scale_rows_by
+        cosines = _joined([times(own, vectors) for own in self.vectors])
+        if len(self.removed):
+            cosines[..., self.removed] = -1
+        return cosines
 
     @cached_property
     def certainty(self) -> Floats:
@@ -514,17 +511,17 @@ class Units:
         return words, worth
 
     @cached_property
-    def long(self) -> Numbers:
-        """The documents of many passages, which do not move a query: their passages do."""
+    def unmoving(self) -> Numbers:
+        """The documents of many passages, whose passages move a query, and what is removed."""
         if self.passages is None:
-            return np.empty(0, np.int64)
+            return self.removed
         owners, sizes = np.unique(self.passages.owners, return_counts=True)
-        return owners[sizes > _OF_ONE_THING].astype(np.int64)
+        return np.union1d(owners[sizes > _OF_ONE_THING], self.removed).astype(np.int64)
 
     @property
     def movers(self) -> int:
         """The number of units that may move a query."""
-        return len(self.certainty) - len(self.long)
+        return len(self.certainty) - len(self.unmoving)
 
     def best(self, scores: Floats, bm25: Floats | None) -> Numbers:
         """Return the unit that stands for each document: itself, or the best of its passages.

@@ -24,6 +24,7 @@ from lpisearch.errors import DocumentNotFound, SubspaceError
 from lpisearch.index.fusion import FEEDBACK_WEIGHT, Standard
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
+from lpisearch.numeric.rows import numbers_of
 from lpisearch.search.hybrid import whole_share
 from lpisearch.search.passages import Passages, written_forms
 from lpisearch.search.ranking import by_index, by_words, finished
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
-    from lpisearch.search.engine import Engine, Scores, UnitScores
+    from lpisearch.search.engine import Engine, Scores
+    from lpisearch.search.hybrid import UnitScores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.text.vocabulary import TermCounts
@@ -296,9 +298,8 @@ def explain_score(query: Query, snapshot: Snapshot, name: str, options: SearchOp
         legs = _with_bonus((Leg("words", words, words, 1.0, words),), scores, at)
         return Reason(identity, "lexical", value, legs)
     engine = snapshot.engine = engine.of_query(query, snapshot.transaction, options)
-    rows = engine.index.document_rows
-    number = int(np.searchsorted(rows, row))
-    if number == len(rows) or rows[number] != row:
+    number = int(numbers_of(np.array([row]), engine.index.document_rows)[0])
+    if number < 0:
         if engine.has_all:
             raise DocumentNotFound(name)
         raise SubspaceError(f"“{name}” is not among the candidates that the database found.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.index import fusion
-from lpisearch.index.fusion import Moments, Standard, bounded, standard_of
+from lpisearch.index.fusion import Moments, Standard, bounded
 from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.search.feedback import FeedbackWords, first_count, first_units, moved_vector
 
@@ -52,7 +52,7 @@ def agreement(query: Query, bm25: Floats, cosines: Floats, units: Units) -> floa
     they contain is small, compared with that of the best documents by words.
     """
     n = units.documents
-    count = min(_FIRST, n)
+    count = min(_FIRST, units.size, n)
     if not query.ordered or not len(query.words) or not count:
         return 1.0
     first = np.concatenate([largest(cosines[:n], count), largest(bm25[:n], count)])
@@ -88,7 +88,7 @@ class Hybrid:
 
     def fused(self, cosines: Floats, standard: Standard | None = None) -> Floats:
         """Add the cosines to the words."""
-        spread = standard or standard_of(cosines, self.units.documents)
+        spread = standard or self.units.standard_of(cosines)
         scores = np.empty_like(self.words.total)
 
         def fuse(part: slice) -> None:
@@ -179,4 +179,20 @@ class Hybrid:
         return max(COMPARED_AGAIN, int(SHARE_AGAIN * len(self.words.total)))
 
     def _first(self, fused: Floats) -> NDArray[np.int64]:
-        return first_units(fused, first_count(self.units.movers), self.units.long)
+        return first_units(fused, first_count(self.units.movers), self.units.unmoving)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UnitScores:
+    """The scores of all units, documents first; see `Scores`.
+
+    `hybrid` says how a hybrid score is composed, and `moved` is that score before term feedback.
+    """
+
+    total: Floats
+    words: WordScores | None
+    cosines: Floats | None
+    evidence: NDArray[np.bool_]
+    hybrid: Hybrid | None = None
+    moved: Floats | None = None
+    exact_from: float = -np.inf

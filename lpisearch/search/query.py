@@ -18,9 +18,9 @@ import numpy as np
 from lpisearch.errors import BadOption, QueryFieldInvalid
 from lpisearch.model.answers import Suggestion
 from lpisearch.model.documents import Filter
+from lpisearch.numeric.rows import positions
 from lpisearch.search import parser
 from lpisearch.search.compounds import consists_of
-from lpisearch.search.demotion import weigh_in_language
 from lpisearch.search.expansion import (
     WordSource,
     english_spellings,
@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.search.compounds import Compound
+    from lpisearch.search.engine import Engine
     from lpisearch.search.parser import ParsedQuery, Phrase
     from lpisearch.search.snapshot import Snapshot
+
+    Numbers = NDArray[np.int64]
 
 
 MOST_READ = 100_000
@@ -95,12 +98,12 @@ class Query:
     text: str = ""
     tokens: tuple[str, ...] = ()
     fts_tokens: tuple[str, ...] = ()
-    words: NDArray[np.int64] = field(default_factory=lambda: _none(np.int64))
+    words: Numbers = field(default_factory=lambda: _none(np.int64))
     weights: NDArray[np.float32] = field(default_factory=lambda: _none(np.float32))
     counts: Mapping[str, float] = field(default_factory=dict)
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: tuple[str, ...] = ()
-    sequence: NDArray[np.int64] = field(default_factory=lambda: _none(np.int64))
+    sequence: Numbers = field(default_factory=lambda: _none(np.int64))
     vector: NDArray[np.float32] = field(default_factory=lambda: _none(np.float32))
     is_named: bool = False
     length: int = 0
@@ -220,6 +223,47 @@ def _look_up(
     if engine is not None and is_current:
         query = weigh_in_language(query, engine, snapshot)
     return query, source if is_current else snapshot.library_words
+
+
+def in_other_languages(rows: Numbers, query: Query, snapshot: Snapshot) -> Numbers:
+    """Return the positions of documents in another language than a query; none if it has none."""
+    documents = snapshot.languages
+    if query.language not in documents or len(documents) == 1:
+        return np.empty(0, np.int64)
+    # The fewer ones are read.
+    if 2 * documents[query.language] > sum(documents.values()):
+        return positions(snapshot.in_language(query.language, other=True), rows)
+    is_other = rows >= 0
+    is_other[positions(snapshot.in_language(query.language), rows)] = False
+    return np.flatnonzero(is_other)
+
+
+def weigh_in_language(query: Query, engine: Engine, snapshot: Snapshot) -> Query:
+    """Weigh the words of a query by their idf among the documents in its language.
+
+    Words that are common there would look rare because the other languages lack them.
+    """
+    from lpisearch.index.postings import inverse_frequency
+    from lpisearch.text.weighting import general_words
+
+    rows = engine.index.document_rows
+    others = in_other_languages(rows, query, snapshot)
+    if not len(others) or not len(query.words):
+        return query
+    is_own = np.ones(len(rows), np.bool_)
+    is_own[others] = False
+    postings = engine.postings
+    n_documents = engine.units.size - len(others)
+    found = []
+    for word in query.words.tolist():
+        holders, _ = postings.entries(word)
+        found.append(np.count_nonzero(is_own[holders]))
+    idf = inverse_frequency(np.array(found, np.int64), n_documents)
+    general = general_words(query.language)
+    if general is not None:
+        idf += general.idf(map(postings.term, query.words.tolist()), n_documents)
+    share = idf / engine.units.idf(query.words)
+    return replace(query, weights=(query.weights * share).astype(np.float32))
 
 
 def _all_identifiers(parsed: ParsedQuery) -> bool:

@@ -2,6 +2,11 @@
 
 Scores are compared to six decimals, so that equal documents tie whatever the processor rounds.
 Ties are broken by the document's id, the last in the alphabet first, as TREC does.
+
+A document counts half if few look for its kind (licences, change logs, generated files) and the
+query does not name it, or if the query is in one language and the document in another. So it must
+be twice as good as the others to come first: a change log that alone has a rare word still does. In
+last place it would not, and a fixed number of points means something else in each mode.
 """
 
 from __future__ import annotations
@@ -15,22 +20,24 @@ from lpisearch.errors import EncoderFailed
 from lpisearch.index.encoded_units import CANDIDATES, unit_text
 from lpisearch.index.fusion import SPECIAL, standard_of
 from lpisearch.messages import Message
+from lpisearch.numeric.rows import positions
 from lpisearch.numeric.threads import largest
 from lpisearch.options import RELEVANCE
 from lpisearch.search.compounds import add_compounds
-from lpisearch.search.demotion import demote
-from lpisearch.search.engine import Engine, Scores, UnitScores
+from lpisearch.search.engine import Engine, Scores
+from lpisearch.search.query import Query, in_other_languages
 from lpisearch.search.snapshot import Keys, Snapshot
+from lpisearch.text.kinds import kinds_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
     from lpisearch.index.encoded_units import Leg
     from lpisearch.options import SearchOptions
-    from lpisearch.search.query import Query
+    from lpisearch.search.hybrid import UnitScores
     from lpisearch.text.encoders import CheckedEncoder
 
     Floats = NDArray[np.float32]
@@ -88,6 +95,38 @@ def finished(
     if options is not None:
         scores = with_encoder(scores, query, snapshot, options)
     return demote(scores, query, snapshot)
+
+
+HALF = np.float32(0.5)
+LANGUAGE = "language"
+"""The reason for documents in another language than the query; other reasons are kinds."""
+
+
+def demote(scores: Scores, query: Query, snapshot: Snapshot) -> Scores:
+    """Halve the scores of the documents that count half for a query."""
+    demoted = demoted_numbers(scores.rows, query, snapshot)
+    if not demoted:
+        return scores
+    return replace(scores, total=halved(scores.total, demoted.values()), demoted=demoted)
+
+
+def halved(total: Floats, demoted: Iterable[Numbers]) -> Floats:
+    """Return scores, those of some documents halved: that of a bad one is doubled."""
+    some = np.unique(np.concatenate([*demoted, np.empty(0, np.int64)]))
+    total = total.copy()
+    total[some] *= np.where(total[some] > 0, HALF, 1 / HALF)
+    return total
+
+
+def demoted_numbers(rows: Numbers, query: Query, snapshot: Snapshot) -> dict[str, Numbers]:
+    """Return the positions in ascending keys of the documents that count half, by the reason."""
+    if not query.text or not len(rows):
+        return {}
+    kinds = snapshot.kinds
+    unnamed = kinds.keys() - kinds_named(query.text) if kinds else ()
+    demoted = {kind: positions(kinds[kind], rows) for kind in sorted(unnamed)}
+    demoted[LANGUAGE] = in_other_languages(rows, query, snapshot)
+    return {reason: numbers for reason, numbers in demoted.items() if len(numbers)}
 
 
 def with_encoder(
@@ -203,12 +242,8 @@ def allowed_rows(query: Query, rows: Numbers) -> Numbers | None:
 
 
 def _positions(keys: AbstractSet[int], rows: Numbers) -> Numbers:
-    """Return the positions of keys, in order, without those that are not indexed."""
-    ascending = keys.ascending if isinstance(keys, Keys) else Keys(keys).ascending
-    at = np.searchsorted(rows, ascending)
-    inside = at < len(rows)
-    at, ascending = at[inside], ascending[inside]
-    return np.asarray(at[rows[at] == ascending])
+    """Return the positions of keys, without those that are not indexed."""
+    return positions(keys.ascending if isinstance(keys, Keys) else Keys(keys).ascending, rows)
 
 
 DECIMALS = 6

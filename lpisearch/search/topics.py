@@ -22,7 +22,7 @@ from lpisearch.numeric.kmeans import (
     purity,
     spherical_centres,
 )
-from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.numeric.rows import divided_by_lengths, numbers_of
 from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.options import TopicOptions
 
@@ -93,8 +93,8 @@ def report_topics(
     purity, information = labels.agreement()
     return TopicReport(
         topics=tuple(topics),
-        documents=len(clustering.assignments),
-        unplaced=int(np.count_nonzero(~index.packed_vectors.filled())),
+        documents=index.n_documents,
+        unplaced=index.n_documents - int(np.count_nonzero(_placed(index))),
         chosen=options.number is None,
         purity=purity,
         nmi=information,
@@ -124,7 +124,7 @@ def cluster_index(
     """
     _check(options)
     vectors = index.packed_vectors
-    filled = vectors.filled()
+    filled = _placed(index)
     rest = filled.copy()
     rest[without] = False
     included = rest if np.count_nonzero(rest) >= _FEWEST else filled
@@ -147,6 +147,13 @@ def cluster_index(
     dims = number - 1 + constant
     # In a single dimension documents lie at two points only.
     return cluster(vectors, number, max(dims, 2), options.seed, included)
+
+
+def _placed(index: SubspaceIndex) -> NDArray[np.bool_]:
+    """Mark the documents that have a direction."""
+    filled = index.packed_vectors.filled()
+    filled[index.removed] = False
+    return filled
 
 
 def _typical(
@@ -232,11 +239,8 @@ def _topics_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the topic of each document with labels, and how many labels it has."""
     keys = np.fromiter(labels, np.int64, len(labels))
-    rows = index.document_rows
-    at = np.minimum(np.searchsorted(rows, keys), max(len(rows) - 1, 0))
-    topics = np.full(len(keys), NO_TOPIC, np.int64)
-    indexed = rows[at] == keys
-    topics[indexed] = clustering.assignments[at[indexed]]
+    numbers = numbers_of(keys, index.document_rows)
+    topics = np.where(numbers < 0, NO_TOPIC, clustering.assignments[numbers])
     return topics, np.fromiter(map(len, labels.values()), np.int64, len(labels))
 
 

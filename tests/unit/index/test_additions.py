@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 from pathlib import Path
@@ -16,7 +17,8 @@ from lpisearch.index import additions
 from lpisearch.index import format as index_format
 from lpisearch.index.build import build_index
 from lpisearch.location import index_folder
-from lpisearch.options import IndexOptions
+from lpisearch.model.documents import Filter
+from lpisearch.options import IndexOptions, SearchOptions
 from lpisearch.storage.metadata import SQLIndexes
 from tests.indexing import open_index
 
@@ -58,16 +60,21 @@ def built(shelf: Path, put: Put, folder: Callable[..., Path], ingest: Put) -> Pa
 
 def _both(library: Path, put: Put, *batches: list[dict[str, Any]]) -> tuple[Path, Path]:
     """Ingest batches into a library and into a copy, whose index is written as a whole."""
-    copy = library.parent / "copy" / library.name
-    copy.parent.mkdir()
-    shutil.copy(library, copy)
-    shutil.copytree(index_folder(library), index_folder(copy))
+    copy = _copied(library)
     for number, batch in enumerate(batches):
         assert put(batch, name=f"batch{number}", prune=False).index_notes == []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(additions, "APPEND_FROM", 1_000_000)
             put(batch, name=f"batch{number}", prune=False, into=copy)
     return library, copy
+
+
+def _copied(library: Path) -> Path:
+    copy = library.parent / "copy" / library.name
+    copy.parent.mkdir()
+    shutil.copy(library, copy)
+    shutil.copytree(index_folder(library), index_folder(copy))
+    return copy
 
 
 def _entries(index: SubspaceIndex) -> list[dict[str, Any]]:
@@ -147,18 +154,116 @@ def test_many_appended_documents_are_written_together(
             np.testing.assert_array_equal(rewritten.arrays[name], array, name)
 
 
-@pytest.mark.parametrize("change", ["changed", "deleted"])
-def test_changed_and_deleted_documents_are_not_appended(
-    built: Path, put: Put, records: list[dict[str, Any]], change: str
+def _steps(records: list[dict[str, Any]], seed: int) -> list[list[dict[str, Any]]]:
+    """Return the records after each of several steps that add, change and delete some."""
+    chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
+    words = [*_WORDS.split(), "xyzzy", "abacus", "quoin", "café"]
+    now = {str(record["id"]): record for record in records}
+    steps = []
+    for number in range(4):
+        for kind in chance.sample(["add", "change", "delete"], 3):
+            for at in range(2):
+                some = chance.choice(sorted(now))
+                text = " ".join(chance.choices(words, k=chance.choice([6, 30, 700])))
+                if kind == "add":
+                    some = f"added/{number}-{at}"
+                if kind == "delete":
+                    del now[some]
+                elif chance.random() < 0.3:  # nearly the same as another
+                    now[some] = now.get(some, {}) | {"id": some, "text": records[at]["text"]}
+                else:
+                    title = " ".join(chance.sample(words, 2))
+                    now[some] = now.get(some, {}) | {"id": some, "title": title, "text": text}
+        steps.append(list(now.values()))
+    return steps
+
+
+def _all_answers(library: Path) -> list[Any]:
+    """Return answers of every kind."""
+    labelled = Filter(labels=("sea",))
+    with lpisearch.open(library) as opened:
+        some = [hit.id for hit in opened.search("boat", k=3).hits]
+        texts = (*_QUESTIONS, '"harbour boat"', '"tide sail" -star', "harb*", "harbuor")
+        asked = [(text, options) for text in texts for options in _OPTIONS]
+        answers = [opened.search(text, **options) for text, options in asked]
+        answers += [
+            opened.similar(name, by=by, k=60, collapse=False) for name in some for by in _LEGS
+        ]
+        runs = opened.batch(
+            [("q", "boat tide"), ("r", "xyzzy abacus")], options=SearchOptions(k=60)
+        )
+        found = [(answer.total, [(hit.id, hit.score) for hit in answer.hits]) for answer in answers]
+        found += [(0, run) for _, run in runs]
+        facets = [opened.facets(), opened.facets(where=labelled), answers[0].facets]
+        classes = [opened.classify(text) for text in _QUESTIONS]
+        topics = opened.topics(number=3)
+        status = opened.status()["indexes"][0]
+        facts = [status[name] for name in ("documents", "passages", "folded_in")]
+        return [found, facets, classes, (topics.documents, topics.unplaced), facts]
+
+
+_LEGS = ("hybrid", "semantic", "lexical")
+_OPTIONS: tuple[dict[str, Any], ...] = (
+    *({"by": by, "k": 60, "facets": True, "collapse": False} for by in _LEGS),
+    *({"by": by, "k": 60, "where": Filter(labels=("sea",)), "collapse": False} for by in _LEGS),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_and_deleted_documents_are_as_if_all_were_written(
+    built: Path, put: Put, sound: Callable[..., None], records: list[dict[str, Any]], seed: int
 ) -> None:
-    put(_NEW[:2], name="new")
-    assert open_index(built).manifest.appended == 2
-    if change == "changed":
-        records = [records[0] | {"text": "star planet moon"}, *records[1:]]
-    put(records[: None if change == "changed" else -1])
-    index = open_index(built)
-    assert index.manifest.appended == 0
-    assert len(index.document_rows) == (44 if change == "changed" else 43)
+    copy = _copied(built)
+    for step in _steps(records, seed):
+        put(step)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(additions, "APPEND_FROM", 1_000_000)
+            put(step, into=copy)
+        ours, whole = open_index(built), open_index(copy)
+        assert (ours.manifest.format, whole.manifest.format) == (6, 1)
+        assert len(ours.removed) == ours.manifest.removed > 0
+        assert ours.n_documents == len(whole.document_rows)
+        for one, other in zip(_entries(ours), _entries(whole), strict=True):
+            sizes = [
+                {term: len(own[0]) for term, own in each.items() if own[0]} for each in (one, other)
+            ]
+            assert sizes[0] == sizes[1]
+        for name in set(whole.postings.terms()) | set(ours.postings.terms()):
+            numbers = [one.postings.find(name) for one in (ours, whole)]
+            assert (numbers[0] < 0) == (numbers[1] < 0)
+        assert _groups(ours) == _groups(whole)
+        _compare(_all_answers(built), _all_answers(copy))
+        sound()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(additions, "APPEND_FROM", 1_000_000)
+        for library in (built, copy):
+            put(_LATER, name="later", into=library)
+    ours, whole = open_index(built), open_index(copy)
+    assert (ours.manifest.removed, ours.manifest.format) == (0, 1)
+    assert ours.arrays.keys() == whole.arrays.keys()
+    assert _entries(ours) == _entries(whole)
+    for name in ("document_rows", "content_hashes", "taken_in", "passage_owners", "passage_spans"):
+        np.testing.assert_array_equal(ours.arrays[name], whole.arrays[name], name)
+    _compare(_all_answers(built), _all_answers(copy))
+
+
+def _compare(ours: list[Any], whole: list[Any]) -> None:
+    assert ours[1:] == whole[1:]
+    for (total, found), (expected_total, expected) in zip(ours[0], whole[0], strict=True):
+        assert total == expected_total
+        scores = dict(expected)
+        assert {name for name, _ in found} == scores.keys()
+        own = [[score for _, score in found], [scores[name] for name, _ in found]]
+        np.testing.assert_allclose(own[0], own[1], rtol=1e-6, atol=2e-5)
+
+
+def _groups(index: SubspaceIndex) -> set[frozenset[int]]:
+    """Return the keys of the documents of each group of near duplicates."""
+    keys: dict[int, set[int]] = {}
+    for key, leader in zip(index.document_rows.tolist(), index.twins.tolist(), strict=True):
+        if key >= 0:
+            keys.setdefault(leader, set()).add(key)
+    return set(map(frozenset, keys.values()))
 
 
 def test_a_first_long_document_is_not_appended(indexed: Path, put: Put) -> None:
@@ -230,28 +335,39 @@ _STEPS = ["publish", "_write", "_link", "_extend", "_write_bytes", "sync_folder"
 
 @pytest.mark.parametrize("how", ["before", "after"])
 @pytest.mark.parametrize("step", [*_STEPS, "SQLIndexes.save", "sweep"])
+@pytest.mark.parametrize("is_change", [False, True], ids=["added", "changed"])
 def test_a_kill_at_each_step_of_appending(
-    built: Path, put: Put, sound: Callable[..., None], step: str, how: str
+    built: Path, put: Put, sound: Callable[..., None], step: str, how: str, *, is_change: bool
 ) -> None:
-    put(_LATER, name="later", prune=False)
+    put([*_LATER, *_GONE], name="later", prune=False)
+    name, new = ("later", [_CHANGED, *_NEW]) if is_change else ("new", _NEW)
     child = os.fork()
     if child == 0:  # pragma: no cover (the child is killed)
         try:
             _die_at(step, how)
-            put(_NEW, name="new", prune=False)
+            put(new, name=name, prune=is_change)
         finally:
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     sound()
-    is_new = step == "sweep"
-    assert len(open_index(built).document_rows) == (48 if is_new else 43)
-    assert lpisearch.open(built).search("anchors aboard").hits[0].id == "later/1"
-    put([*_NEW, {"id": "last", "text": "boat of the last"}], name="new", prune=False)
+    index, is_new = open_index(built), step == "sweep"
+    assert index.manifest.removed == (2 if is_new and is_change else 0)
+    assert index.n_documents == 44 + 5 * is_new - (is_change and is_new)
+    if not is_change:
+        assert lpisearch.open(built).search("anchors aboard").hits[0].id == "later/1"
+    put([*new, {"id": "last", "text": "boat of the last"}], name=name, prune=is_change)
     index = open_index(built)
-    assert (len(index.document_rows), index.manifest.appended) == (49, 7)
+    assert index.n_documents == 50 - is_change
+    assert (index.manifest.appended, index.manifest.removed) == (8 + is_change, 2 * is_change)
     assert len(list(index_folder(built).iterdir())) == 1
-    assert lpisearch.open(built).search("xyzzy quoin").hits[0].id == "new/sea"
+    with lpisearch.open(built) as opened:
+        assert opened.search("xyzzy quoin").hits[0].id == "new/sea"
+        assert opened.search("moonlit").hits[0].id == ("later/1" if is_change else "later/2")
     sound()
+
+
+_GONE = [{"id": "later/2", "text": "moonlit harbour"}]
+_CHANGED = {"id": "later/1", "title": "Zebra", "text": "moonlit boats"}
 
 
 def _die_at(step: str, how: str) -> None:
