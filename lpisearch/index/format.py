@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import secrets
@@ -199,7 +200,6 @@ def _is_known(placement: object) -> bool:
 
 
 def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
-
     try:
         with open_regular(path) as stream:
             array = _mapped(stream, facts.shape[0] if facts.appended else None)
@@ -211,9 +211,10 @@ def _map(path: Path, facts: ArrayFacts, folder: Path) -> Array:
 
 
 def _mapped(stream: BinaryIO, rows: int | None = None) -> Array:
-    """Map the array of an open file; never unpickles.
+    """Map the array of an open file, or read a small one; never unpickles.
 
-    The header has the rows of the time when it was written; `rows` includes those appended since.
+    A mapped array keeps its file open, and many systems allow a process 1,024 open files. The
+    header has the rows of the time when it was written; `rows` includes those appended since.
     """
     import numpy as np
 
@@ -227,6 +228,9 @@ def _mapped(stream: BinaryIO, rows: int | None = None) -> Array:
     if rows is not None:
         shape = (rows, *shape[1:])
     order: Literal["F", "C"] = "F" if is_fortran else "C"
+    size = math.prod(shape) * dtype.itemsize
+    if 0 <= size <= _SMALL:
+        return np.ndarray(shape, dtype, stream.read(size), order=order)
     return np.memmap(stream, dtype, "r", stream.tell(), shape, order)
 
 
@@ -303,6 +307,7 @@ SHARD_FORMAT = 3  # of a part of a library, no longer supported
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
 _NAME_DIGITS = 12
+_SMALL = 1 << 16  # bytes
 MOST_MANIFEST = 1 << 26  # bytes
 # What the system says of a file that may be as it was written.
 _NO_DAMAGE = frozenset({errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM})

@@ -57,11 +57,13 @@ def test_what_is_published_is_opened_bit_by_bit(published: Path) -> None:
         assert arrays[name].tobytes() == array.tobytes()
 
 
-def test_arrays_are_mapped_not_read(published: Path) -> None:
-    _, arrays = store.open_folder(published)
-    assert isinstance(arrays["vectors"], np.memmap)
-    with pytest.raises(ValueError, match="read-only"):
-        arrays["vectors"][0, 0] = 1
+def test_large_arrays_are_mapped_and_small_ones_keep_no_file_open(tmp_path: Path) -> None:
+    large = np.ones((40_000, 2), np.float32)
+    _, arrays = store.open_folder(store.publish(tmp_path, manifest(), {**ARRAYS, "large": large}))
+    assert [name for name in arrays if isinstance(arrays[name], np.memmap)] == ["large"]
+    for array in arrays.values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
 
 
 def test_nothing_but_the_folder_is_left(published: Path) -> None:

@@ -15,7 +15,7 @@ from lpisearch.model.reports import IndexReport
 from lpisearch.web.jobs import DONE, FAILED, STOPPED, Job
 from tests.serving import get_json, serving
 
-_LONG = {"what": "classify", "categories": {"repeats": 1000}}
+_LONG = {"what": "classify", "categories": {"train": [0.5], "repeats": 1000}}
 _MOST_SECONDS = 10  # to stop, also on a machine with other work
 
 
