@@ -168,7 +168,7 @@ def _calibrate(library: Path) -> None:
     index = open_index(library)
     places = sample_documents(index.postings.document_lengths, 0)
     with open_store(library) as store, store.reading() as snapshot:
-        tokens = snapshot.corpus.tokens(index.document_rows[places].tolist())
+        tokens = snapshot.documents.tokens(index.document_rows[places].tolist())
     calibrate(index, places, tokens, 0)
 
 

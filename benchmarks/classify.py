@@ -106,7 +106,7 @@ def _rows(X: Any) -> Iterator[tuple[Any, Any]]:
 def _matrix(library: Path) -> tuple[Any, Any]:
     with open_store(library) as store, store.reading() as snapshot:
         shards = list(snapshot.corpus.shards(Filter()))
-        labels = snapshot.labels.by_key(Filter())
+        labels = snapshot.corpus.labels(Filter())
     _, counts = build_counts([shard.tokens for shard in shards])
     X = normalise_rows(Weighting.fit(counts.matrix).apply(counts.matrix))
     return X, np.array([labels[row][0] for shard in shards for row in shard.keys])

@@ -136,7 +136,7 @@ def _accuracy(library: Path) -> tuple[float, ...]:
     """Return the share of held-out documents that are nearest to the centre of their class."""
     index = open_index(library)
     with open_store(library) as store, store.reading() as snapshot:
-        given, splits = snapshot.labels.by_key(Filter()), snapshot.labels.splits_by_key(Filter())
+        given, splits = snapshot.corpus.labels(Filter()), snapshot.corpus.splits(Filter())
     keys = index.document_rows.tolist()
     rows = [row for row, key in enumerate(keys) if given.get(key)]
     names, classes = np.unique([given[keys[row]][0] for row in rows], return_inverse=True)

@@ -18,7 +18,7 @@ from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.location import Address, Location, shipped_folder
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
-from lpisearch.storage.integrity import row_checksum
+from lpisearch.storage.dialects import row_checksum
 from lpisearch.storage.sqlite.database import Database, connect
 from lpisearch.storage.tables import DOCUMENTS, SOURCES, alembic_config
 
@@ -109,4 +109,4 @@ def downgrade(library: Location, target: str) -> None:
             command.downgrade(alembic_config(connection), target)
         return
     with Database.connect(library, writable=True) as database, database.writing() as connection:
-        command.downgrade(alembic_config(connection), target)
+        command.downgrade(alembic_config(connection.core), target)

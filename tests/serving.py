@@ -20,7 +20,7 @@ import uvicorn
 from lpisearch import Library
 from lpisearch.location import shipped_folder
 from lpisearch.options import ServeSettings
-from lpisearch.storage import tables
+from lpisearch.storage.integrity import HEAD
 from lpisearch.web.server import create_app
 
 
@@ -74,8 +74,8 @@ def serving(
 _NEWER = """
 import sys
 from pathlib import Path
-from lpisearch.storage import tables
-tables.HEAD, folder = sys.argv[1], Path(sys.argv[2])
+from lpisearch.storage import integrity, tables
+integrity.HEAD, folder = sys.argv[1], Path(sys.argv[2])
 tables.shipped_folder = lambda _name: folder
 del sys.argv[1:3]
 from lpisearch.cli import main
@@ -93,9 +93,9 @@ def upgrade():
 
 def newer_program(folder: Path) -> list[str]:
     """Return the command of a program whose schema has one more migration than ours."""
-    following = f"{int(tables.HEAD) + 1:04}"
+    following = f"{int(HEAD) + 1:04}"
     migrations = shutil.copytree(shipped_folder("migrations"), folder / "migrations")
-    text = _NEXT.format(next=following, head=tables.HEAD)
+    text = _NEXT.format(next=following, head=HEAD)
     (migrations / "versions" / f"{following}_shades.py").write_text(text, "utf-8")
     return [sys.executable, "-c", _NEWER, following, str(migrations)]
 

@@ -11,8 +11,8 @@ from lpisearch.messages import printable
 from lpisearch.model.documents import Filter, LabelReport, PredictionReport
 from lpisearch.search.classification import TextClassifier
 from lpisearch.storage import open_store, writer_lock
-from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.reading import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -112,7 +112,7 @@ def predict_labels(
         store.writing() as transaction,
     ):
         keys = select_documents(transaction, names, where)
-        labels = transaction.labels.by_key(where)
+        labels = transaction.corpus.labels(where)
         if not labelled:
             keys = [key for key in keys if key not in labels]
         for done, some in enumerate(chunks(keys, _AT_ONCE)):
@@ -154,9 +154,9 @@ def _classify(
 ) -> Iterator[tuple[int, Classification]]:
     """Classify documents, by their stored tokens if the index has the same tokeniser."""
     if transaction.settings.get(TOKENISER) == classifier.tokeniser:
-        yield from zip(keys, classifier.stored(transaction.corpus.tokens(keys)), strict=True)
+        yield from zip(keys, classifier.stored(transaction.documents.tokens(keys)), strict=True)
         return
-    for key, document in zip(keys, transaction.documents.load(keys), strict=True):
+    for key, document in zip(keys, transaction.corpus.load(keys), strict=True):
         yield key, classifier.document("", document)
 
 

@@ -46,20 +46,20 @@ def list_documents(
         hint = nearest(sort, ENTRY_SORTS)
         raise BadOption("sort", f"unknown sort order “{sort}”{hint}", ENTRY_SORTS)
     with session.reading() as snapshot:
-        entries = snapshot.documents.entries(wanted, limit, offset, sort)
-        return entries, snapshot.documents.count(wanted)
+        entries = snapshot.corpus.entries(wanted, limit, offset, sort)
+        return entries, snapshot.documents.count_and_sum(wanted)[0]
 
 
 def every_document(session: Session) -> Iterator[Document]:
     """Yield all documents in the order of ingest."""
     with session.reading() as snapshot:
-        yield from snapshot.documents.stream(EVERY)
+        yield from snapshot.corpus.stream(EVERY)
 
 
 def show_document(session: Session, name: str) -> Document:
     """Return a document by its id or the path of its file."""
     with session.reading() as snapshot:
-        return snapshot.documents.load([snapshot.documents.only(name)])[0]
+        return snapshot.corpus.load([snapshot.documents.only(name)])[0]
 
 
 def delete_documents(
@@ -115,7 +115,7 @@ def export_documents(
         _whole_file(target, session.path) if isinstance(target, Path) else nullcontext(target)
         as stream,
     ):  # fmt: skip
-        for number, document in enumerate(snapshot.documents.stream(wanted), start=1):
+        for number, document in enumerate(snapshot.corpus.stream(wanted), start=1):
             stream.write(json_text(to_json(document)) + "\n")
             if number % _REPORT_EVERY == 0:
                 on_stage(f"{number:,} documents written")
@@ -142,7 +142,7 @@ def library_status(session: Session) -> dict[str, Any]:
         tokeniser = snapshot.settings.get(TOKENISER)
         return {
             "library": str(session.path),
-            "documents": snapshot.documents.count(Filter()),
+            "documents": snapshot.documents.count_and_sum(Filter())[0],
             "labels": snapshot.labels.counts(),
             "predicted": snapshot.labels.predicted_counts(),
             "splits": snapshot.labels.split_counts(),
@@ -167,5 +167,5 @@ def names_that_begin(session: Session, kind: str, beginning: str, most: int) -> 
             names = [entry.name for entry in snapshot.indexes.entries()]
         else:
             where = Filter(path=f"{escape(beginning)}*")
-            names = [entry.id for entry in snapshot.documents.entries(where, most, 0)]
+            names = [entry.id for entry in snapshot.corpus.entries(where, most, 0)]
     return [name for name in names if name.startswith(beginning)][:most]

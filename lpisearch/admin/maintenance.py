@@ -325,6 +325,6 @@ def _main_language(transaction: Transaction, keys: list[int]) -> str:
     sample = keys[:: max(len(keys) // _LANGUAGE_SAMPLE, 1)]
     evidence = Evidence()
     evidence.add(
-        f"{document.title}\n{document.text}" for document in transaction.documents.load(sample)
+        f"{document.title}\n{document.text}" for document in transaction.corpus.load(sample)
     )
     return evidence.language

@@ -89,8 +89,8 @@ def library_collection(session: Session) -> Collection:
 
     with session.reading() as snapshot:
         terms, counted = count_all_terms(shards(snapshot))
-        named = snapshot.labels.by_key(Filter())
-        split = snapshot.labels.splits_by_key(Filter())
+        named = snapshot.corpus.labels(Filter())
+        split = snapshot.corpus.splits(Filter())
         stored = snapshot.settings.get(TOKENISER) or {}
     if not keys:
         raise NothingToEvaluate("The library has no documents.", call("ingest", "PATH"))
@@ -310,8 +310,8 @@ def library_state(session: Session) -> str:
         parts: list[object] = [
             sorted(snapshot.documents.ids().items()),
             sorted(snapshot.corpus.content_hashes(Filter()).items()),
-            sorted(snapshot.labels.by_key(Filter()).items()),
-            sorted(snapshot.labels.splits_by_key(Filter()).items()),
+            sorted(snapshot.corpus.labels(Filter()).items()),
+            sorted(snapshot.corpus.splits(Filter()).items()),
             snapshot.settings.get(TOKENISER),
             [(entry.name, entry.folder) for entry in snapshot.indexes.entries()],
         ]

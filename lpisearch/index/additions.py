@@ -128,7 +128,7 @@ def append_documents(
 ) -> Change | None:
     """Append and remove documents; None if one is the first long enough to have passages."""
     n = len(index.document_rows)
-    tokens = snapshot.corpus.tokens(target.fresh.tolist())
+    tokens = snapshot.documents.tokens(target.fresh.tolist())
     counted = _Counted.of(tokens)
     is_long = counted.lengths >= LONG_DOCUMENT
     if is_long.any() and index.passages is None:

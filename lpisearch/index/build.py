@@ -254,7 +254,7 @@ def _build_key(snapshot: ReadTransaction, spec: IndexSpec, samples: Samples) -> 
         "versions": library_versions(),
     }
     digest = sha256(json.dumps(inputs, sort_keys=True).encode())
-    for by_key in (_training_labels(snapshot, spec), snapshot.labels.splits_by_key(spec.where)):
+    for by_key in (_training_labels(snapshot, spec), snapshot.corpus.splits(spec.where)):
         for key in sorted(by_key):
             digest.update(json.dumps([key, by_key[key]]).encode())
     return digest.hexdigest()
@@ -269,12 +269,12 @@ def _corpus(
     labels = _training_labels(snapshot, spec)
     if spec.labels == "use" and not labels:
         raise BadOption("labels", "no document has a label")
-    splits = snapshot.labels.splits_by_key(spec.where)
+    splits = snapshot.corpus.splits(spec.where)
     check_train(spec.train, set(splits.values()))
     pairs, ids = _pairs(spec, snapshot)
 
     def shards() -> Iterator[TokenShard]:
-        total, _ = snapshot.corpus.count_and_sum(spec.where)
+        total, _ = snapshot.documents.count_and_sum(spec.where)
         done = 0
         for shard in snapshot.corpus.shards(spec.where):
             yield shard
@@ -302,7 +302,7 @@ def _pairs(
 
 def _training_labels(snapshot: ReadTransaction, spec: IndexSpec) -> dict[int, list[str]]:
     """Return the labels of documents, with predicted ones if the spec includes them."""
-    labels = snapshot.labels.by_key(spec.where)
+    labels = snapshot.corpus.labels(spec.where)
     if spec.learn_predicted:
         others = [key for key in snapshot.corpus.content_hashes(spec.where) if key not in labels]
         for key, predicted in snapshot.labels.predicted(others).items():
@@ -350,7 +350,7 @@ def _calibrate(index: SubspaceIndex, corpus: Corpus, seed: int, stages: Stages) 
 
     with stages.stage("calibrating"):
         rows = sample_documents(index.postings.document_lengths, seed)
-        tokens = corpus.snapshot.corpus.tokens(index.document_rows[rows].tolist())
+        tokens = corpus.snapshot.documents.tokens(index.document_rows[rows].tolist())
         return StepResult(facts=calibrate(index, rows, tokens, seed).facts())
 
 
@@ -436,7 +436,7 @@ def _tokens(
     keys = index.document_rows
     for start in range(0, len(keys), _TOKENS_AT_ONCE):
         rows = start + np.flatnonzero(lengths[start : start + _TOKENS_AT_ONCE])
-        yield start, corpus.snapshot.corpus.tokens(keys[rows].tolist())
+        yield start, corpus.snapshot.documents.tokens(keys[rows].tolist())
 
 
 def _report(index: SubspaceIndex, stages: Stages, folder: Path, resumed: list[str]) -> IndexReport:

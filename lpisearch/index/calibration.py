@@ -223,7 +223,7 @@ def _text_windows(
         key = int(index.document_rows[row])
         language = traits[key].language if key in traits else ""
         query = tokeniser.of_language(language).joined(text[start:end]).split()
-        whole = Counter(" ".join(snapshot.corpus.tokens([key])).split())
+        whole = Counter(" ".join(snapshot.documents.tokens([key])).split())
         left = list((whole - Counter(query)).elements())
         if query and left:
             rest = f"{title}\n{text[:start]} {text[end:]}"

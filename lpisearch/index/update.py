@@ -114,7 +114,7 @@ def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) ->
     from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
 
     fresh = target.fresh.tolist()
-    arrays = _with_documents(index, target, snapshot.corpus.tokens(fresh))
+    arrays = _with_documents(index, target, snapshot.documents.tokens(fresh))
     gone = {name for name in index.arrays if name.startswith(APPENDED)}
     others = {name: index.arrays[name] for name in index.arrays.keys() - gone}
     now = SubspaceIndex(index.manifest, others | arrays)

@@ -39,8 +39,8 @@ from lpisearch.readers.pdf import is_installed
 from lpisearch.readers.registry import option_of, reader_named
 from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
-from lpisearch.storage.dialects import chunks
 from lpisearch.storage.metadata import TOKENISER
+from lpisearch.storage.reading import chunks
 from lpisearch.text.detection import FALLBACK, Evidence, languages, languages_note
 from lpisearch.text.languages import AUTO, TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, analyse
@@ -394,7 +394,7 @@ def make_tokens(
     for part in chunks(keys, _AT_ONCE):
         known = transaction.documents.details(part, 0)
         writes = {}
-        for key, document in zip(part, transaction.documents.load(part), strict=True):
+        for key, document in zip(part, transaction.corpus.load(part), strict=True):
             write = DocumentWrite(_NO_ROW, known[key].path, document)
             own = language or ("" if detect else known[key].language)
             writes[key] = tokenised(write, tokeniser, own)

@@ -65,7 +65,7 @@ def map_documents(
     with session.store.reading() as snapshot:
         names = snapshot.documents.ids()
         titles = _titles(snapshot, rows)
-        labels_of = snapshot.labels.by_key(Filter())
+        labels_of = snapshot.corpus.labels(Filter())
     stored = np.array([row in names for row in rows], np.bool_)
     shown = np.flatnonzero((clustering.assignments != NO_TOPIC) & stored)
     vectors = index.vectors

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from lpisearch.model.answers import Suggestion
-from lpisearch.storage.filters import Prefix
+from lpisearch.storage.reading import Prefix
 from lpisearch.text.characters import fold
 from lpisearch.text.spelling import (
     Words,

@@ -144,7 +144,7 @@ def like_document(document: str | Document, snapshot: Snapshot, where: Filter) -
     excluded: frozenset[int] = frozenset()
     if isinstance(document, str):
         key = snapshot.transaction.documents.only(document)
-        tokens = snapshot.transaction.corpus.tokens([key])[0].split()
+        tokens = snapshot.transaction.documents.tokens([key])[0].split()
         excluded = frozenset({key})
     else:
         tokens = document_tokens(snapshot.tokeniser, document).split()
@@ -169,11 +169,11 @@ def moved_by_documents(
     """
     if not like and not unlike:
         return query
-    documents, corpus = snapshot.transaction.documents, snapshot.transaction.corpus
+    documents = snapshot.transaction.documents
     relevant, irrelevant = map(documents.only, like), map(documents.only, unlike)
     keys, other_keys = list(relevant), list(irrelevant)
-    words = [tokens.split() for tokens in corpus.tokens(keys)]
-    other_words = [tokens.split() for tokens in corpus.tokens(other_keys)]
+    words = [tokens.split() for tokens in documents.tokens(keys)]
+    other_words = [tokens.split() for tokens in documents.tokens(other_keys)]
     engine = snapshot.engine
     if engine is not None:
         query = moved(

@@ -53,7 +53,7 @@ def out_of_date(snapshot: Snapshot) -> str:
         return ""
     index = snapshot.engine.index
     spec = index.manifest.spec
-    count = partial(snapshot.transaction.corpus.count_and_sum, spec.where)
+    count = partial(snapshot.transaction.documents.count_and_sum, spec.where)
     if snapshot.remember(f"count {spec.where}", count) == snapshot.engine.covered:
         return ""
     text = "The index is out of date: documents were added or removed. Next: "
@@ -94,10 +94,10 @@ def about_unknown(suggestions: Sequence[Suggestion]) -> str:
 
 def why_none(transaction: ReadTransaction, where: Filter) -> str:
     """Say which filters leave no document, or ""."""
-    if where == Filter() or transaction.corpus.count_and_sum(where)[0]:
+    if where == Filter() or transaction.documents.count_and_sum(where)[0]:
         return ""
     named = list(islice(conditions_of(where), _TRIED_CONDITIONS))
-    empty = [text for text, alone in named if not transaction.corpus.count_and_sum(alone)[0]]
+    empty = [text for text, alone in named if not transaction.documents.count_and_sum(alone)[0]]
     texts = quoted(empty or [text for text, _ in named])
     return Message(f"No documents match {texts}. Next: ", call("entries"))
 

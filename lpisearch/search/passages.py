@@ -70,7 +70,7 @@ class Passages:
         row = int(self.scores.rows[number])
         span = self._best(number, 1)
         if not span:
-            tokens = self.snapshot.transaction.corpus.tokens([row])[0].split()
+            tokens = self.snapshot.transaction.documents.tokens([row])[0].split()
             return tokens, f"{details.title}\n{details.text}"
         (part,) = self._parts(row, span, details)
         text = f"{details.title}\n{part}"

@@ -272,7 +272,7 @@ class _Twins:
             return cls(snapshot.groups, engine.index.twins)
         groups = np.full(len(scores.rows), -1, np.int64)
         numbers = _best(scores, snapshot, _GROUPED)
-        tokens = snapshot.transaction.corpus.tokens(scores.rows[numbers].tolist())
+        tokens = snapshot.transaction.documents.tokens(scores.rows[numbers].tolist())
         first: dict[frozenset[str], int] = {}
         for number, own in zip(numbers, map(frozenset, map(str.split, tokens)), strict=True):
             if len(own) >= _FEWEST_WORDS:

@@ -29,7 +29,7 @@ from lpisearch.search.expansion import (
     suggest,
 )
 from lpisearch.search.notes import check_labels
-from lpisearch.storage.filters import Prefix, conditions
+from lpisearch.storage.reading import Prefix
 from lpisearch.text.characters import WrittenPhrase
 
 if TYPE_CHECKING:
@@ -497,6 +497,8 @@ def _filters(phrase: Phrase) -> list[Filter]:
         case "dir":
             return [Filter(path=value)]
         case "date":
+            from lpisearch.storage.corpus import conditions
+
             since, dots, until = value.partition("..")
             try:
                 where = Filter(since=since, until=until if dots else since)

@@ -75,7 +75,7 @@ def report_topics(
     on_stage("reading documents and labels")
     with session.store.reading() as snapshot:
         typical = _typical(index, clustering, snapshot, max(_READ_DOCUMENTS, options.documents))
-        labels = _Labels.of(snapshot.labels.by_key(Filter()), index, clustering)
+        labels = _Labels.of(snapshot.corpus.labels(Filter()), index, clustering)
     tokeniser = session.tokeniser_of(index)
     topics = [
         Topic(

@@ -71,14 +71,13 @@ def open_store(location: Location, *, writable: bool = False) -> Store:
     An older library in a file is first copied to `NAME.before-REVISION`.
     """
     opened = _backend(location, "schema").open_library(location, writable=writable)
-    store: Store = _backend(location, "store").LibraryStore(opened)
+    store: Store = opened.store()
     return store
 
 
 def create_store(location: Location) -> Store:
     """Open a library for writing; create it first if it does not exist."""
-    opened = _backend(location, "schema").create_library(location)
-    store: Store = _backend(location, "store").LibraryStore(opened)
+    store: Store = _backend(location, "schema").create_library(location).store()
     return store
 
 
@@ -133,9 +132,9 @@ def upgrade_store(location: Location) -> Path | None:
 
 def schema_revision() -> str:
     """Return the revision of the schema that this program writes."""
-    from lpisearch.storage import tables
+    from lpisearch.storage.integrity import HEAD
 
-    return tables.HEAD
+    return HEAD
 
 
 def schema_differences(location: Location) -> list[str]:

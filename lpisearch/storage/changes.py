@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Table, bindparam, delete, func, insert, select, text, update
 
-from lpisearch.storage.corpus import SQLLabels
-from lpisearch.storage.filters import among
-from lpisearch.storage.integrity import refuse_unstorable, row_checksum, seal, with_checksum
+from lpisearch.storage.corpus import among
+from lpisearch.storage.dialects import row_checksum, seal, with_checksum
+from lpisearch.storage.integrity import refuse_unstorable
+from lpisearch.storage.reading import AMONG, SQLLabels
 from lpisearch.storage.tables import (
     DOCUMENTS,
     LABEL_EDITS,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from lpisearch.model.answers import LabelShare
     from lpisearch.model.documents import DocumentRow, DocumentWrite, Traits
+    from lpisearch.storage.reading import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,11 @@ class SQLChanges(ABC):
 
     def new_keys(self) -> Iterator[int]:
         """Count up unused keys."""
-        largest = self.connection.execute(select(func.max(DOCUMENTS.c.id))).scalar()
-        return count((largest or 0) + 1)
+        return count((self.connection.value("SELECT max(id) FROM documents") or 0) + 1)
 
     def of_source(self, source_id: int) -> list[int]:
         """Return the keys of a source's documents."""
-        statement = select(DOCUMENTS.c.id).where(DOCUMENTS.c.source_id == source_id)
-        return list(self.connection.execute(statement).scalars())
+        return self.connection.column("SELECT id FROM documents WHERE source_id = ?", source_id)
 
     def insert(self, writes: Sequence[DocumentWrite], now: str) -> None:
         """Insert documents with their labels, sections and tokens."""
@@ -145,14 +145,13 @@ class SQLChanges(ABC):
 
     def gone(self, source_ids: Iterable[int]) -> list[int]:
         """Return the documents of sources whose records are gone from their files."""
-        gone = select(DOCUMENTS.c.id).where(among(DOCUMENTS.c.source_id), DOCUMENTS.c.position < 0)
-        rows = self.connection.execute(gone, {"ids": json.dumps(list(source_ids))})
-        return list(rows.scalars())
+        gone = f"SELECT id FROM documents WHERE source_id {AMONG} AND position < 0"  # noqa: S608 (constants)
+        return self.connection.column(gone, json.dumps(list(source_ids)))
 
     def delete(self, keys: Iterable[int]) -> None:
         """Delete documents; their other rows follow by cascade or trigger."""
-        ids = json.dumps(list(keys))
-        self.connection.execute(delete(DOCUMENTS).where(among(DOCUMENTS.c.id)), {"ids": ids})
+        gone = f"DELETE FROM documents WHERE id {AMONG}"  # noqa: S608 (constants)
+        self.connection.rows(gone, json.dumps(list(keys)))
 
     def replace_tokens(self, tokens: Mapping[int, str], traits: Mapping[int, Traits]) -> None:
         """Replace the tokens of documents, in the lexical index too, and the traits of some."""
@@ -193,6 +192,8 @@ def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
     }
 
 
+_EDITS = f"""SELECT document_id, name, added FROM label_edits WHERE document_id {AMONG}
+ORDER BY document_id, name"""  # noqa: S608 (constants)
 _ADD_LABEL = text(
     "INSERT INTO labels (document_id, name, position) "
     "SELECT :document_id, :name, coalesce(max(position) + 1, 0) FROM labels "
@@ -229,9 +230,7 @@ class SQLWritableLabels(SQLLabels):
         if any("\0" in name for name in (*add, *remove)):
             raise ValueError("a NUL in a label")
         documents = list(keys)
-        statement = select(LABELS.c.document_id, LABELS.c.name).where(among(LABELS.c.document_id))
-        rows = self.connection.execute(statement, {"ids": json.dumps(documents)})
-        labels = {(key, name) for key, name in rows}
+        labels = {(key, name) for key, names in self.assigned(documents).items() for name in names}
         predicted = {
             (key, label.label) for key, row in self.predicted(documents).items() for label in row
         }
@@ -249,11 +248,8 @@ class SQLWritableLabels(SQLLabels):
 
     def edits(self, keys: Iterable[int]) -> list[Edit]:
         """Return the manual edits of the labels of documents."""
-        table = LABEL_EDITS.c
-        statement = select(table.document_id, table.name, table.added)
-        ordered = statement.where(among(table.document_id)).order_by(table.document_id, table.name)
-        rows = self.connection.execute(ordered, {"ids": json.dumps(list(keys))})
-        return [Edit(*row) for row in rows]
+        rows = self.connection.rows(_EDITS, json.dumps(list(keys)))
+        return [Edit(key, name, added=bool(added)) for key, name, added in rows]
 
     def predictions(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the rows of predicted labels of documents."""
@@ -299,9 +295,8 @@ class SQLWritableLabels(SQLLabels):
 
     def forget_predicted(self, keys: Iterable[int]) -> int:
         """Remove the predicted labels of documents; return how many documents had any."""
-        ids = {"ids": json.dumps(list(keys))}
-        key = PREDICTED_LABELS.c.document_id
-        statement = select(key).where(among(key)).distinct()
-        number = len(self.connection.execute(statement, ids).all())
-        self.connection.execute(delete(PREDICTED_LABELS).where(among(key)), ids)
+        documents = list(keys)
+        number = len(self.predicted(documents))
+        gone = f"DELETE FROM predicted_labels WHERE document_id {AMONG}"  # noqa: S608 (constants)
+        self.connection.rows(gone, json.dumps(documents))
         return number

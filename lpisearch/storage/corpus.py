@@ -1,163 +1,210 @@
-"""Read documents, labels and tokens."""
+"""Read documents, labels and tokens by a filter, and whole documents."""
 
 from __future__ import annotations
 
-import json
+import glob
 import os
+import re
 from array import array
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Integer,
-    Select,
-    bindparam,
-    case,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, String, Table, and_, case, func, literal, or_, select
 
-from lpisearch.errors import DocumentDamaged, DocumentNotFound, SeveralDocuments
-from lpisearch.model.documents import (
-    Details,
-    Document,
-    Entry,
-    PredictedLabel,
-    Section,
-    TokenShard,
-    Traits,
-)
-from lpisearch.storage.dialects import Names, chunks
-from lpisearch.storage.filters import DATED, FILE_DATE, among, conditions
-from lpisearch.storage.integrity import (
-    checksum_of,
-    content_hash,
+from lpisearch.errors import BadOption, DocumentDamaged
+from lpisearch.model.document_filter import media_types
+from lpisearch.model.documents import LANGUAGE_CODES, Document, Entry, Filter, TokenShard
+from lpisearch.storage.dialects import (
+    Dated,
+    HasMetadata,
+    LiesAt,
+    ListedIn,
     differs,
-    fingerprint,
     part_differs,
 )
+from lpisearch.storage.integrity import DamagedCell, checksum_of, content_hash, fingerprint
+from lpisearch.storage.reading import SQLDocuments, SQLLabels, chunks
 from lpisearch.storage.tables import (
     DOCUMENTS,
-    LABEL_EDITS,
     LABELS,
     PREDICTED_LABELS,
     SECTIONS,
     TOKENS,
     TRAITS,
     UNREADABLE,
-    DamagedCell,
-    Text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
-    from lpisearch.model.documents import Filter
+    from lpisearch.storage.reading import Connection
+
+
+_DATE = re.compile(
+    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][\d:.,]+(Z|[+-][\d:]+)?)?)?)?", re.ASCII
+)
+_FOUND_OUT = ("language", "kind")  # what is known besides the metadata of files
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+DATED = Dated()
+
+
+def matching(connection: Connection, where: Filter) -> set[int]:
+    """Return the keys of the documents that match a filter."""
+    statement = select(DOCUMENTS.c.id).where(*conditions(where))
+    return set(connection.execute(statement).scalars())
+
+
+def conditions(where: Filter) -> list[ColumnElement[bool]]:
+    """Return a filter as SQL conditions on documents; raise BadOption for an invalid date.
+
+    Dates are compared as written, whatever their time zone. A document dated by its year or month
+    counts as of the first day.
+    """
+    clauses: list[ColumnElement[bool]] = []
+    if where.labels or where.predicted:
+        labelled = (LABELS, where.labels), (PREDICTED_LABELS, where.predicted)
+        clauses.append(or_(*(_labelled(table, names) for table, names in labelled if names)))
+    if where.path:
+        clauses.append(_lies_at(where.path, where.here, exact=where.exact))
+    if where.folders:
+        clauses.append(or_(*(_lies_at(glob.escape(one), "", exact=False) for one in where.folders)))
+    if where.formats:
+        kinds = [kind for one in where.formats for kind in media_types(one)]
+        clauses.append(DOCUMENTS.c.media_type.in_(kinds))
+    if where.languages:
+        clauses.append(or_(*(_has_metadata("language", one) for one in where.languages)))
+    if where.senders:
+        clauses.append(or_(*(_has_metadata("from", one) for one in where.senders)))
+    if where.split:
+        clauses.append(DOCUMENTS.c.split == where.split)
+    if where.media_type:
+        clauses.append(DOCUMENTS.c.media_type.in_(media_types(where.media_type)))
+    if where.since or where.until or where.undated:
+        clauses.append(_dated(where))
+    clauses += [_has_metadata(key, value) for key, value in where.metadata]
+    return clauses
+
+
+def _dated(where: Filter) -> ColumnElement[bool]:
+    clauses = [DATED != ""]
+    if where.since:
+        clauses.append(_full_date(DATED) >= _full_date(_date("since", where.since)))
+    if where.until:
+        # "~" sorts after anything that may follow in a date.
+        clauses.append(_full_date(DATED) <= _date("until", where.until) + "~")
+    if not where.undated:
+        return and_(*clauses)
+    return or_(DATED == "", and_(*clauses)) if len(clauses) > 1 else DATED == ""
+
+
+def _has_metadata(key: str, value: str) -> ColumnElement[bool]:
+    number = float(value) if _NUMBER.fullmatch(value) else None
+    clause: ColumnElement[bool] = HasMetadata(DOCUMENTS.c.metadata, key, value, number)
+    if key not in _FOUND_OUT:
+        return clause
+    name = LANGUAGE_CODES.get(value, value) if key == "language" else value
+    known = select(TRAITS.c.document_id).where(TRAITS.c[key] == name)
+    return or_(DOCUMENTS.c.id.in_(known), clause)
+
+
+def among(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return a condition that takes any number of keys, as JSON in the parameter `ids`."""
+    return ListedIn(column)
+
+
+def _labelled(table: Table, names: Sequence[str]) -> ColumnElement[bool]:
+    labelled = select(table.c.document_id).where(table.c.name.in_(names))
+    return DOCUMENTS.c.id.in_(labelled)
+
+
+def _lies_at(path: str, here: str, *, exact: bool) -> ColumnElement[bool]:
+    """Return the condition that a pattern matches the id or path, also relative to a folder.
+
+    Unless `exact`, a relative path without the signs of a glob matches below any folder.
+    """
+    clauses = [LiesAt(path, DOCUMENTS.c.external_id), LiesAt(path, DOCUMENTS.c.path)]
+    name = path.rstrip("/")
+    if name and not exact and not (name.startswith(("/", ".")) or glob.has_magic(name)):
+        clauses += [
+            LiesAt(f"*/{name}", column) for column in (DOCUMENTS.c.external_id, DOCUMENTS.c.path)
+        ]
+    if here:
+        below = os.path.normpath(os.path.join(glob.escape(here), path))  # noqa: PTH118 (as typed)
+        clauses.append(LiesAt(below, DOCUMENTS.c.path))
+    return or_(*clauses)
+
+
+def _date(option: str, value: str) -> ColumnElement[str]:
+    if not _DATE.fullmatch(value):
+        raise BadOption(option, f"“{value}” is not a date such as 2024, 2024-05 or 2024-05-31")
+    return literal(value.replace(" ", "T"))
+
+
+def _full_date(date: ColumnElement[str] | Any) -> ColumnElement[str]:
+    """Return a date in full: of a year or month, its first day."""
+    rest = func.substr("0000-01-01", func.length(date) + 1, type_=String)
+    return func.replace(date, " ", "T", type_=String) + rest
 
 
 _ROWS_AT_ONCE = 500
 _UNKNOWN_HASH = bytes(16)  # written by a downgrade that dropped a part of the content
 _LARGEST = (1 << 63) - 1  # of the integers of a database
 
-_ORDERED_LABELS = (
-    select(LABELS.c.name)
-    .where(LABELS.c.document_id == DOCUMENTS.c.id)
-    .order_by(LABELS.c.position)
-    .correlate(DOCUMENTS)
-    .subquery()
-)
-_LABELS = select(Names(_ORDERED_LABELS.c.name)).scalar_subquery()
-_SECTIONS = (
-    select(SECTIONS.c.sections)
-    .where(SECTIONS.c.document_id == DOCUMENTS.c.id)
-    .correlate(DOCUMENTS)
-    .scalar_subquery()
-)
-# Statements of every search: to build them takes longer than to execute them.
-_LABELS_OF = (
-    select(LABELS.c.document_id, LABELS.c.name)
-    .where(among(LABELS.c.document_id))
-    .order_by(LABELS.c.position)
-)
-_PREDICTED = PREDICTED_LABELS.c
-_PREDICTED_OF = (
-    select(_PREDICTED.document_id, _PREDICTED.name, _PREDICTED.confidence, _PREDICTED.classifier)
-    .where(among(_PREDICTED.document_id))
-    .order_by(_PREDICTED.document_id, _PREDICTED.confidence.desc(), _PREDICTED.name)
-)
-
-
-def _details_with(text: ColumnElement[str]) -> Select[Any]:
-    columns = DOCUMENTS.c
-    return (
-        select(
-            columns.id,
-            columns.external_id,
-            columns.title,
-            columns.path,
-            columns.date,
-            text,
-            columns.content_hash,
-            func.coalesce(TRAITS.c.language, "", type_=Text),
-            FILE_DATE,
-        )
-        .where(among(columns.id))
-        .outerjoin(TRAITS, TRAITS.c.document_id == columns.id)
-    )
-
-
-_DETAILS = _details_with(
-    func.substr(DOCUMENTS.c.text, 1, bindparam("characters", type_=Integer), type_=Text)
-)
-_DETAILS_WITHOUT_TEXT = _details_with(literal(""))
-_IDENTITIES = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id, DOCUMENTS.c.content_hash).where(
-    among(DOCUMENTS.c.id)
-)
-_PART = select(func.substr(DOCUMENTS.c.text, bindparam("first"), bindparam("size"))).where(
-    DOCUMENTS.c.id == bindparam("key")
-)
-_SECTIONS_OF = select(SECTIONS.c.document_id, SECTIONS.c.sections).where(
-    among(SECTIONS.c.document_id)
-)
 # Whether a document, its labels and its sections match their checksums.
 _SOUND: ColumnElement[Any] = ~or_(
     differs(DOCUMENTS), *(part_differs(table, DOCUMENTS) for table in (LABELS, SECTIONS))
 )
 
 
+def has_hash(document: Document, stored: bytes) -> bool:
+    """Compare a document with its hash, which covers a path of its own but not that of its file."""
+    if stored == _UNKNOWN_HASH or content_hash(replace(document, path="")) == stored:
+        return True
+    return content_hash(document) == stored
+
+
+def _order(sort: str) -> list[ColumnElement[Any]]:
+    """Return the sort columns of a listing; documents without a date or title come last."""
+    title = func.lower(DOCUMENTS.c.title)
+    columns: dict[str, list[ColumnElement[Any]]] = {
+        "added": [],
+        "date": [DATED.desc()],
+        "oldest": [DATED == "", DATED],
+        "title": [DOCUMENTS.c.title == "", title],
+        "path": [DOCUMENTS.c.path],
+        "id": [DOCUMENTS.c.external_id],
+    }
+    return [*columns[sort], DOCUMENTS.c.id]
+
+
+def _whole(sound: ColumnElement[Any] = _SOUND) -> Select[Any]:
+    return select(
+        DOCUMENTS.c.id,
+        sound,
+        DOCUMENTS.c.title,
+        DOCUMENTS.c.text,
+        DOCUMENTS.c.external_id,
+        DOCUMENTS.c.split,
+        DOCUMENTS.c.date,
+        DOCUMENTS.c.path,
+        DOCUMENTS.c.media_type,
+        DOCUMENTS.c.metadata,
+    )
+
+
+SHARD_DOCUMENTS = 1000
+_PAIRS_AT_ONCE, _HASH_BYTES = 10_000, 16
+
+
 @dataclass(frozen=True, slots=True)
-class SQLDocuments:
-    """Documents."""
+class SQLCorpus:
+    """Documents, and the input of an index: tokens, labels and content hashes."""
 
     connection: Connection
-
-    def find(self, name: str) -> list[int]:
-        """Return the key of the document with an id, or of all documents of a file."""
-        by_id = select(DOCUMENTS.c.id).where(DOCUMENTS.c.external_id == name)
-        key = self.connection.execute(by_id).scalar()
-        if key is not None:
-            return [key]
-        paths = (name, os.path.abspath(name))  # noqa: PTH100 (as paths are made at ingest: links stay)
-        by_path = select(DOCUMENTS.c.id).where(DOCUMENTS.c.path.in_(paths))
-        return list(self.connection.execute(by_path.order_by(DOCUMENTS.c.id)).scalars())
-
-    def only(self, name: str) -> int:
-        """Return the key of the only document with an id or path."""
-        keys = self.find(name)
-        if not keys:
-            raise DocumentNotFound(name)
-        if len(keys) > 1:
-            raise SeveralDocuments(name, len(keys))
-        return keys[0]
 
     def load(self, keys: Sequence[int]) -> list[Document]:
         """Return documents in the order of their keys, without those that no longer exist."""
@@ -177,7 +224,6 @@ class SQLDocuments:
             DOCUMENTS.c.id,
             DOCUMENTS.c.external_id,
             DOCUMENTS.c.title,
-            _LABELS,
             DOCUMENTS.c.split,
             DOCUMENTS.c.date,
             DOCUMENTS.c.path,
@@ -187,130 +233,33 @@ class SQLDocuments:
         if limit >= 0:
             statement = statement.limit(min(limit, _LARGEST))
         page = self.connection.execute(statement.offset(min(offset, _LARGEST))).all()
-        predicted = SQLLabels(self.connection).predicted([key for key, *_ in page])
+        keys, labels = [key for key, *_ in page], SQLLabels(self.connection)
+        assigned, predicted = labels.assigned(keys), labels.predicted(keys)
         return [
-            Entry(name, title, _names(labels), split, date, path, kind, predicted.get(key, ()))
-            for key, name, title, labels, split, date, path, kind in page
+            Entry(
+                name, title, assigned.get(key, ()), split, date, path, kind, predicted.get(key, ())
+            )
+            for key, name, title, split, date, path, kind in page
         ]
 
-    def details(self, keys: Sequence[int], characters: int = 200_000) -> dict[int, Details]:
-        """Return documents with the beginnings of their texts, by key; without missing ones."""
-        wanted: dict[str, Any] = {"ids": json.dumps(list(keys))}
-        labels = _grouped(self.connection.execute(_LABELS_OF, wanted))
-        predicted = SQLLabels(self.connection).predicted(keys)
-        if characters:
-            wanted["characters"] = characters
-        shown = _DETAILS if characters else _DETAILS_WITHOUT_TEXT
-        details: dict[int, Details] = {}
-        rows = self.connection.execute(shown, wanted)
-        for key, name, title, path, date, body, digest, *facts in rows:
-            names, shares = tuple(labels.get(key, ())), predicted.get(key, ())
-            details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
-        return details
-
-    def identities(self, keys: Sequence[int]) -> dict[int, tuple[str, bytes]]:
-        """Return the id and the content hash of documents, by key; without missing ones."""
-        rows = self.connection.execute(_IDENTITIES, {"ids": json.dumps(list(keys))})
-        return {key: (name, content_hash) for key, name, content_hash in rows}
-
-    def traits_of(self, keys: Iterable[int]) -> dict[int, Traits]:
-        """Return what is known about documents, by key; nothing is known about missing ones."""
-        table = TRAITS.c
-        statement = select(table.document_id, table.language, table.kind, table.reason)
-        rows = self.connection.execute(
-            statement.where(among(table.document_id)), {"ids": json.dumps(list(keys))}
+    def labels(self, where: Filter) -> dict[int, list[str]]:
+        """Return the labels of every document that has any."""
+        statement = (
+            select(LABELS.c.document_id, LABELS.c.name)
+            .join(DOCUMENTS, DOCUMENTS.c.id == LABELS.c.document_id)
+            .where(*conditions(where))
+            .order_by(LABELS.c.document_id, LABELS.c.name)
         )
-        return {key: Traits(*facts) for key, *facts in rows}
+        labels: dict[int, list[str]] = {}
+        for key, name in self.connection.execute(statement):
+            labels.setdefault(key, []).append(name)
+        return labels
 
-    def kinds(self) -> dict[str, NDArray[np.int64]]:
-        """Return the keys of the documents of each kind, in order."""
-        import numpy as np
-
-        statement = select(TRAITS.c.kind, TRAITS.c.document_id).where(TRAITS.c.kind > "")
-        keys: dict[str, list[int]] = {}
-        for kind, key in self.connection.execute(statement.order_by(TRAITS.c.document_id)):
-            keys.setdefault(kind, []).append(key)
-        return {kind: np.array(own, np.int64) for kind, own in keys.items()}
-
-    def in_language(self, language: str, *, other: bool = False) -> NDArray[np.int64]:
-        """Return the keys of the documents in a language, or in any other, in order."""
-        import numpy as np
-
-        column = TRAITS.c.language
-        named = (column != language) & (column > "") if other else column == language
-        statement = select(TRAITS.c.document_id).where(named).order_by(TRAITS.c.document_id)
-        return np.array(self.connection.execute(statement).scalars().all(), np.int64)
-
-    def languages(self) -> dict[str, int]:
-        """Return how many documents are in each language, the most frequent first."""
-        number = func.count()
-        statement = select(TRAITS.c.language, number).group_by(TRAITS.c.language)
-        ordered = statement.order_by(number.desc(), TRAITS.c.language)
-        return dict(self.connection.execute(ordered.where(TRAITS.c.language > "")).all())
-
-    def texts(
-        self, keys: Iterable[int], characters: int | None = None
-    ) -> Iterator[tuple[int, str, str]]:
-        """Yield key, title and text (or its beginning), by key, a few at a time in memory."""
-        whole = DOCUMENTS.c.text
-        text = whole if characters is None else func.substr(whole, 1, characters, type_=Text)
-        for some in chunks(sorted(keys), _ROWS_AT_ONCE):
-            statement = select(DOCUMENTS.c.id, DOCUMENTS.c.title, text)
-            statement = statement.where(DOCUMENTS.c.id.in_(some))
-            rows = self.connection.execute(statement.order_by(DOCUMENTS.c.id))
-            for key, title, beginning in rows:  # noqa: UP028 (a Row is typed)
-                yield key, title, beginning
-
-    def parts(self, spans: Sequence[tuple[int, int, int]]) -> list[str]:
-        """Return the parts of texts at (key, start, end); "" for missing documents."""
-        rows = (
-            self.connection.execute(_PART, {"key": key, "first": start + 1, "size": end - start})
-            for key, start, end in spans
-        )
-        return [row.scalar() or "" for row in rows]
-
-    def sections(self, keys: Sequence[int]) -> dict[int, tuple[Section, ...]]:
-        """Return the sections of documents that have any, by key."""
-        rows = self.connection.execute(_SECTIONS_OF, {"ids": json.dumps(list(keys))})
-        return {key: _as_sections(stored) for key, stored in rows}
-
-    def count(self, where: Filter) -> int:
-        """Return how many documents match a filter."""
-        statement = select(func.count()).select_from(DOCUMENTS).where(*conditions(where))
-        return self.connection.execute(statement).scalar_one()
-
-    def keys(self) -> list[int]:
-        """Return all keys in order."""
-        statement = select(DOCUMENTS.c.id).order_by(DOCUMENTS.c.id)
-        return list(self.connection.execute(statement).scalars())
-
-    def ids(self) -> dict[int, str]:
-        """Return the id of every document, by key."""
-        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.external_id)
-        return {key: name for key, name in self.connection.execute(statement)}  # noqa: C416 (rows are no tuples to mypy)
-
-    def traits(self) -> list[tuple[int, str, str, str, str, str, str]]:
-        """Return key, split, date, path, media type, language and sender of all, by key.
-
-        A document without a date has that of its file.
-        """
-        table, is_sqlite = DOCUMENTS.c, self.connection.dialect.name == "sqlite"
-        read = "json_extract(documents.metadata, '$.from')" if is_sqlite else "metadata->>'from'"
-        columns = (table.id, table.split, DATED, table.path, table.media_type)
-        language = func.coalesce(TRAITS.c.language, "", type_=Text)
-        sender: ColumnElement[Any] = func.coalesce(literal_column(read), "")
-        facts = select(*columns, language, sender).outerjoin(
-            TRAITS, TRAITS.c.document_id == table.id
-        )
-        # By the driver's cursor, for speed: every facet count reads all rows.
-        rows = self.connection.execute(facts.order_by(table.id)).cursor
-        return [] if rows is None else list(rows.fetchall())
-
-    def sort_values(self, sort: str) -> list[tuple[int, str]]:
-        """Return the date, the title or the path of every document, by key."""
-        column = {"title": DOCUMENTS.c.title, "path": DOCUMENTS.c.path}.get(sort, DATED)
-        rows = self.connection.execute(select(DOCUMENTS.c.id, column).order_by(DOCUMENTS.c.id))
-        return [(key, value) for key, value in rows]
+    def splits(self, where: Filter) -> dict[int, str]:
+        """Return the split of every document that is in one."""
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.split).where(DOCUMENTS.c.split != "")
+        rows = self.connection.execute(statement.where(*conditions(where)))
+        return {key: split for key, split in rows}  # noqa: C416 (rows are no tuples to mypy)
 
     def altered(self, keys: Sequence[int]) -> list[int]:
         """Return the documents whose content does not match their content hash."""
@@ -335,161 +284,15 @@ class SQLDocuments:
         result = self.connection.execute(
             statement.order_by(DOCUMENTS.c.id), execution_options=streamed
         )
-        for sound, external_id, title, text, labels, *facts, sections in result:
-            if not sound:
-                raise DocumentDamaged(str(external_id), str(facts[2]))
-            split, date, path, kind, metadata = facts
-            parts = _as_sections(sections)
-            names = _names(labels)
-            yield Document(
-                title, text, external_id, names, split, date, path, kind, metadata, parts
-            )
-
-
-def has_hash(document: Document, stored: bytes) -> bool:
-    """Compare a document with its hash, which covers a path of its own but not that of its file."""
-    if stored == _UNKNOWN_HASH or content_hash(replace(document, path="")) == stored:
-        return True
-    return content_hash(document) == stored
-
-
-def _grouped(rows: Iterable[Any]) -> dict[int, list[str]]:
-    """Group (key, name) rows by key."""
-    names: dict[int, list[str]] = {}
-    for key, name in rows:
-        names.setdefault(key, []).append(name)
-    return names
-
-
-def _order(sort: str) -> list[ColumnElement[Any]]:
-    """Return the sort columns of a listing; documents without a date or title come last."""
-    title = func.lower(DOCUMENTS.c.title)
-    columns: dict[str, list[ColumnElement[Any]]] = {
-        "added": [],
-        "date": [DATED.desc()],
-        "oldest": [DATED == "", DATED],
-        "title": [DOCUMENTS.c.title == "", title],
-        "path": [DOCUMENTS.c.path],
-        "id": [DOCUMENTS.c.external_id],
-    }
-    return [*columns[sort], DOCUMENTS.c.id]
-
-
-def _names(labels: str) -> tuple[str, ...]:
-    return tuple(json.loads(labels))
-
-
-def _whole(sound: ColumnElement[Any] = _SOUND) -> Select[Any]:
-    return select(
-        sound,
-        DOCUMENTS.c.external_id,
-        DOCUMENTS.c.title,
-        DOCUMENTS.c.text,
-        _LABELS,
-        DOCUMENTS.c.split,
-        DOCUMENTS.c.date,
-        DOCUMENTS.c.path,
-        DOCUMENTS.c.media_type,
-        DOCUMENTS.c.metadata,
-        _SECTIONS,
-    )
-
-
-def _as_sections(stored: list[list[Any]] | None) -> tuple[Section, ...]:
-    return tuple(Section(*values) for values in stored or ())
-
-
-@dataclass(frozen=True, slots=True)
-class SQLLabels:
-    """Labels and splits."""
-
-    connection: Connection
-
-    def names(self) -> list[str]:
-        """Return all labels, each once, in order."""
-        statement = select(LABELS.c.name).distinct().order_by(LABELS.c.name)
-        return list(self.connection.execute(statement).scalars())
-
-    def counts(self) -> dict[str, int]:
-        """Return how many documents have each label, by name."""
-        statement = select(LABELS.c.name, func.count()).group_by(LABELS.c.name)
-        return dict(self.connection.execute(statement.order_by(LABELS.c.name)).all())
-
-    def by_key(self, where: Filter) -> dict[int, list[str]]:
-        """Return the labels of every document that has any."""
-        statement = (
-            select(LABELS.c.document_id, LABELS.c.name)
-            .join(DOCUMENTS, DOCUMENTS.c.id == LABELS.c.document_id)
-            .where(*conditions(where))
-            .order_by(LABELS.c.document_id, LABELS.c.name)
-        )
-        return _grouped(self.connection.execute(statement))
-
-    def pairs(self) -> list[tuple[int, str]]:
-        """Return (key, label) of every label of every document."""
-        rows = self.connection.exec_driver_sql("SELECT document_id, name FROM labels").cursor
-        return [] if rows is None else list(rows.fetchall())
-
-    def predicted_counts(self) -> dict[str, int]:
-        """Return for how many documents each label was predicted, by name."""
-        name = PREDICTED_LABELS.c.name
-        statement = select(name, func.count()).group_by(name).order_by(name)
-        return dict(self.connection.execute(statement).all())
-
-    def predicted(self, keys: Sequence[int]) -> dict[int, tuple[PredictedLabel, ...]]:
-        """Return predicted labels of documents, most probable first, by key."""
-        labels: dict[int, tuple[PredictedLabel, ...]] = {}
-        for key, *facts in self.connection.execute(_PREDICTED_OF, {"ids": json.dumps(list(keys))}):
-            labels[key] = (*labels.get(key, ()), PredictedLabel(*facts))
-        return labels
-
-    def by_hand(self, keys: Iterable[int]) -> dict[str, list[str]]:
-        """Return the labels that people added (+) or removed (-), by the ids of documents."""
-        statement = (
-            select(DOCUMENTS.c.external_id, LABEL_EDITS.c.name, LABEL_EDITS.c.added)
-            .join(DOCUMENTS, DOCUMENTS.c.id == LABEL_EDITS.c.document_id)
-            .where(among(LABEL_EDITS.c.document_id))
-            .order_by(DOCUMENTS.c.id, LABEL_EDITS.c.name)
-        )
-        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
-        edits: dict[str, list[str]] = {}
-        for name, label, added in rows:
-            edits.setdefault(name, []).append(f"{'+' if added else '-'}{label}")
-        return edits
-
-    def rejected(self, keys: Sequence[int]) -> dict[int, set[str]]:
-        """Return the labels that people removed from documents, by key."""
-        statement = select(LABEL_EDITS.c.document_id, LABEL_EDITS.c.name)
-        statement = statement.where(among(LABEL_EDITS.c.document_id), ~LABEL_EDITS.c.added)
-        rows = self.connection.execute(statement, {"ids": json.dumps(list(keys))})
-        return {key: set(names) for key, names in _grouped(rows).items()}
-
-    def split_counts(self) -> dict[str, int]:
-        """Return how many documents are in each split; those in none are left out."""
-        statement = (
-            select(DOCUMENTS.c.split, func.count())
-            .where(DOCUMENTS.c.split != "")
-            .group_by(DOCUMENTS.c.split)
-            .order_by(DOCUMENTS.c.split)
-        )
-        return dict(self.connection.execute(statement).all())
-
-    def splits_by_key(self, where: Filter) -> dict[int, str]:
-        """Return the split of every document that is in one."""
-        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.split).where(DOCUMENTS.c.split != "")
-        rows = self.connection.execute(statement.where(*conditions(where)))
-        return {key: split for key, split in rows}  # noqa: C416 (rows are no tuples to mypy)
-
-
-SHARD_DOCUMENTS = 1000
-_PAIRS_AT_ONCE, _HASH_BYTES = 10_000, 16
-
-
-@dataclass(frozen=True, slots=True)
-class SQLCorpus:
-    """Tokens and content hashes: the input of an index."""
-
-    connection: Connection
+        for rows in result.partitions():
+            keys = [row[0] for row in rows]
+            labels = SQLLabels(self.connection).assigned(keys)
+            sections = SQLDocuments(self.connection).sections(keys)
+            for key, sound, title, text, name, split, date, path, kind, metadata in rows:
+                if not sound:
+                    raise DocumentDamaged(str(name), str(path))
+                names, parts = labels.get(key, ()), sections.get(key, ())
+                yield Document(title, text, name, names, split, date, path, kind, metadata, parts)
 
     def shards(self, where: Filter, between: tuple[int, int] | None = None) -> Iterator[TokenShard]:
         """Yield the tokens of documents that match a filter, some at a time, by key.
@@ -510,18 +313,6 @@ class SQLCorpus:
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
             self._compare(keys, tokens, checksums)
             yield TokenShard(keys, hashes, tokens)
-
-    def tokens(self, keys: Sequence[int]) -> list[str]:
-        """Return the tokens of documents in the order of `keys`; "" for missing ones."""
-        by_key: dict[int, str] = {}
-        statement = select(TOKENS.c.document_id, TOKENS.c.tokens, TOKENS.c.checksum)
-        statement = statement.where(among(TOKENS.c.document_id))
-        for some in chunks(keys, SHARD_DOCUMENTS):
-            rows = self.connection.execute(statement, {"ids": json.dumps(list(some))})
-            for key, tokens, checksum in rows:
-                self._compare([key], [tokens], [checksum])
-                by_key[key] = tokens
-        return [by_key.get(key, "") for key in keys]
 
     def content_hashes(self, where: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that matches a filter, in order of keys."""
@@ -573,13 +364,6 @@ class SQLCorpus:
         )
         documents, characters, in_long_ones = map(int, self.connection.execute(statement).one())
         return documents, characters, in_long_ones
-
-    def count_and_sum(self, where: Filter) -> tuple[int, int]:
-        """Return how many documents match a filter and the sum of their keys: cheap to compare."""
-        keys = func.coalesce(func.sum(DOCUMENTS.c.id), 0)
-        statement = select(func.count(), keys).select_from(DOCUMENTS)
-        documents, total = self.connection.execute(statement.where(*conditions(where))).one()
-        return documents, int(total)
 
     def _compare(self, keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
         """Refuse damaged tokens: nothing must be learned from them."""

@@ -1,4 +1,4 @@
-"""SQL expressions in both dialects, and path globs.
+"""SQL expressions in both dialects, row checksums, and path globs.
 
 Any number of keys is passed as JSON in one parameter. User input never becomes SQL.
 
@@ -11,43 +11,48 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import Boolean, Float, LargeBinary, String, bindparam, literal, literal_column
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Float,
+    LargeBinary,
+    String,
+    bindparam,
+    exists,
+    literal,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from lpisearch.storage.integrity import CHECKSUM_BYTES, as_json, checksum, checksum_of
+from lpisearch.storage.reading import CHECKSUM_FUNCTION, DATED, PATH_FUNCTION
+from lpisearch.storage.tables import METADATA
 
-    from sqlalchemy import ColumnElement, Connection, Table
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlalchemy import Table
     from sqlalchemy.sql.compiler import SQLCompiler
 
+    from lpisearch.storage.integrity import Cell
+    from lpisearch.storage.reading import Connection
 
-# SQL functions that this program adds to SQLite: whether a pattern matches a path (SQLite's own
-# GLOB needs exponential time on some patterns), and the checksum of cells, as bytes.
-PATH_FUNCTION = "lies_at"
-CHECKSUM_FUNCTION = "row_checksum"
+
 POSTGRESQL = "postgresql"
-_CHECKSUM_BYTES = 8
-
-Item = TypeVar("Item")
-
-
-def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Split a sequence into parts of at most some size."""
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def speaks_postgresql(connection: Connection) -> bool:
-    """Tell whether a connection is to PostgreSQL."""
-    return connection.dialect.name == POSTGRESQL
+_COLUMN = "checksum"
 
 
 def insert_into(connection: Connection, table: Table) -> Any:
     """Return an insert that can resolve conflicts with existing rows."""
-    if speaks_postgresql(connection):
+    if connection.is_server:
         from sqlalchemy.dialects import postgresql
 
         return postgresql.insert(table)
@@ -69,13 +74,6 @@ class ListedIn(FunctionElement[bool]):
         """Keep the expression: SQLAlchemy would make it `… = 1`, for which SQLite uses no index."""
         del against
         return self
-
-
-class Names(FunctionElement[str]):
-    """The values of a column as a JSON list."""
-
-    type = String()
-    inherit_cache = True
 
 
 class RowChecksum(FunctionElement[bytes]):
@@ -100,8 +98,8 @@ class LiesAt(FunctionElement[bool]):
         super().__init__(path, literal(glob.least), *(literal(text, String()) for text in texts))
 
 
-class FileTime(FunctionElement[str]):
-    """The local date and time of nanoseconds since 1970; NULL if they are negative."""
+class Dated(FunctionElement[str]):
+    """The date of a document, or that of its file."""
 
     type = String()
     inherit_cache = True
@@ -137,18 +135,6 @@ def _listed_in_postgresql(element: ListedIn, compiler: SQLCompiler, **words: Any
     return f"{column} = ANY (ARRAY({listed}))"  # an array: its index is used
 
 
-@compiles(Names)
-def _names(element: Names, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _compiled(element, compiler, **words)
-    return f"json_group_array({column})"
-
-
-@compiles(Names, POSTGRESQL)
-def _names_postgresql(element: Names, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _compiled(element, compiler, **words)
-    return f"coalesce(CAST(json_agg({column}) AS VARCHAR), '[]')"
-
-
 @compiles(RowChecksum)
 def _row_checksum(element: RowChecksum, compiler: SQLCompiler, **words: Any) -> str:
     table, *cells = _compiled(element, compiler, **words)
@@ -171,7 +157,7 @@ def _row_checksum_postgresql(element: RowChecksum, compiler: SQLCompiler, **word
         *(_as_bytes(cell, kind) for cell, kind in zip(cells, kinds, strict=True)),
     ]
     joined = r" || '\x00'::BYTEA || ".join(shown)
-    return f"substring(sha256({joined}) FROM 1 FOR {_CHECKSUM_BYTES})"
+    return f"substring(sha256({joined}) FROM 1 FOR {CHECKSUM_BYTES})"
 
 
 def _as_bytes(cell: str, kind: Any) -> str:
@@ -203,18 +189,16 @@ def _lies_at_postgresql(element: LiesAt, compiler: SQLCompiler, **words: Any) ->
     )
 
 
-@compiles(FileTime)
-def _file_time(element: FileTime, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _compiled(element, compiler, **words)
-    local = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000000, 'unixepoch', 'localtime')"
-    return f"CASE WHEN {column} >= 0 THEN {local} END"
+@compiles(Dated)
+def _dated(_element: Dated, _compiler: SQLCompiler, **_words: Any) -> str:
+    return f"({DATED})"
 
 
-@compiles(FileTime, POSTGRESQL)
-def _file_time_postgresql(element: FileTime, compiler: SQLCompiler, **words: Any) -> str:
-    (column,) = _compiled(element, compiler, **words)
-    time = f"to_timestamp({column} / 1000000000)"
-    return f"""CASE WHEN {column} >= 0 THEN to_char({time}, 'YYYY-MM-DD"T"HH24:MI:SS') END"""
+@compiles(Dated, POSTGRESQL)
+def _dated_postgresql(_element: Dated, _compiler: SQLCompiler, **_words: Any) -> str:
+    from lpisearch.storage.postgres.database import in_postgresql
+
+    return f"({in_postgresql(DATED)})"
 
 
 @compiles(HasMetadata)
@@ -256,6 +240,74 @@ def _has_metadata_postgresql(element: HasMetadata, compiler: SQLCompiler, **word
         f"({reads('item')} OR EXISTS (SELECT 1 FROM json_array_elements({array}) AS member(value) "
         f"WHERE {reads('member')})))"
     )
+
+
+def with_checksum(
+    connection: Connection, table: Table, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return all values of a row with their checksum."""
+    *_, digest = next(sealed(connection, table, [values]))
+    return {**values, _COLUMN: digest}
+
+
+def columns_of(table: Table) -> list[str]:
+    """Return the columns of a table in the order of the cells of `sealed`."""
+    return [*_covered(table), _COLUMN]
+
+
+def sealed(
+    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[list[Cell]]:
+    """Yield rows as they are stored, checksum last; fast enough for thousands of rows."""
+    covered, name = _covered(table), table.name
+    in_json = [at for at, one in enumerate(covered) if isinstance(table.c[one].type, JSON)]
+    pick = itemgetter(*covered)
+    of = partial(checksum_of, connection) if connection.is_server else checksum
+    for row in rows:
+        cells = list(pick(row))
+        for at in in_json:
+            cells[at] = as_json(cells[at])
+        cells.append(of(name, *cells))
+        yield cells
+
+
+def changed_rows(connection: Connection, table: Table) -> list[Any]:
+    """Return the keys of the rows that do not match their checksums."""
+    key = table.primary_key.columns[0]
+    return list(connection.execute(select(key).where(differs(table))).scalars())
+
+
+def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -> None:
+    """Recompute the checksums of tables (default: all), or only of documents (keys as JSON)."""
+    for table in tables or METADATA.tables.values():
+        statement = update(table).values({_COLUMN: row_checksum(table)})
+        if keys:
+            some = ListedIn(table.primary_key.columns[0])
+            connection.execute(statement.where(some), {"ids": keys})
+        else:
+            connection.execute(statement.where(differs(table)))
+
+
+def differs(table: Table) -> ColumnElement[bool]:
+    """Return the condition that a row does not match its checksum."""
+    return table.c[_COLUMN].is_distinct_from(row_checksum(table))
+
+
+def part_differs(table: Table, whole: Table) -> ColumnElement[bool]:
+    """Return the condition that a document has a row in `table` that fails its checksum."""
+    here = table.c.document_id == whole.c.id
+    return exists(select(1).where(here, differs(table)).correlate(whole))
+
+
+def row_checksum(table: Table, **other: ColumnElement[Any]) -> ColumnElement[bytes]:
+    """Return the checksum of a row as an expression; `other` replaces some of its cells."""
+    # With the name of the table, so that a page of another table is a difference too.
+    cells = (other.get(name, table.c[name]) for name in _covered(table))
+    return RowChecksum(table.name, *cells)
+
+
+def _covered(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns if column.name != _COLUMN)
 
 
 _STARS = re.compile(r"\*+")

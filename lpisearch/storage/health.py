@@ -7,21 +7,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, select, update
+from sqlalchemy import ColumnElement, Table, delete, func, select, update
 
 from lpisearch.model.documents import UNFINISHED, DamagedDocument, DocumentRow, Finding
-from lpisearch.storage.corpus import SQLDocuments
-from lpisearch.storage.dialects import chunks
-from lpisearch.storage.integrity import (
-    MEND,
-    SCHEMA,
-    changed_rows,
-    damaged,
-    differs,
-    seal,
-    unfinished,
-)
+from lpisearch.storage.corpus import SQLCorpus
+from lpisearch.storage.dialects import changed_rows, differs, seal
+from lpisearch.storage.integrity import MEND, SCHEMA, damaged, unfinished
 from lpisearch.storage.metadata import SQLSettings, SQLSources
+from lpisearch.storage.reading import SQLDocuments, chunks
 from lpisearch.storage.tables import (
     DOCUMENTS,
     FAILURES,
@@ -38,6 +31,8 @@ from lpisearch.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from lpisearch.storage.reading import Connection
 
 
 PARTS = {
@@ -176,9 +171,9 @@ class SQLHealth(ABC):
     def _of_other_content(self, keys: list[int]) -> set[int]:
         """Return the documents that lack a whole row of a label or section."""
         edited = set(self.connection.execute(select(LABEL_EDITS.c.document_id)).scalars())
-        documents = SQLDocuments(self.connection)
+        corpus = SQLCorpus(self.connection)
         unedited = [key for key in keys if key not in edited]
-        return {key for some in chunks(unedited, _AT_ONCE) for key in documents.altered(some)}
+        return {key for some in chunks(unedited, _AT_ONCE) for key in corpus.altered(some)}
 
     def _cells(self) -> Iterator[Finding]:
         yield from (self._rows(table) for table in _NOUNS)
@@ -211,7 +206,7 @@ class SQLHealth(ABC):
             format=origin.format,
             split=origin.split,
             labels=origin.labels,
-            found=SQLDocuments(self.connection).computed_hash(key),
+            found=SQLCorpus(self.connection).computed_hash(key),
             is_named=is_named,
         )
 

@@ -1,4 +1,4 @@
-"""Digests, row checksums, findings, storable strings.
+"""Digests, checksums, findings, storable strings.
 
 A database notices when its pages do not fit together, or when a column and its index differ, but
 not which of them is right. So every row has a checksum of all its cells, written in the same
@@ -10,31 +10,33 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, sha256
 from itertools import islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import JSON, ColumnElement, Connection, Table, exists, select, update
 
 from lpisearch.messages import Message, call
 from lpisearch.model.documents import Document, DocumentWrite, Finding
-from lpisearch.storage.dialects import ListedIn, RowChecksum, speaks_postgresql
-from lpisearch.storage.tables import METADATA
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lpisearch.storage.reading import Connection
+
+HEAD = "0008"
+"""The revision of the schema that this program writes."""
+OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
 SCHEMA = "schema"  # the setting with the digest of the schema
-_COLUMN = "checksum"
-_BYTES = 8
+CHECKSUM_BYTES = 8
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one for each value
 
 Cell = str | int | float | bytes | None
+
+
+class DamagedCell(ValueError):
+    """A cell has a value of the wrong type."""
 
 
 def checksum(*cells: Cell) -> bytes:
@@ -44,87 +46,19 @@ def checksum(*cells: Cell) -> bytes:
         cell.encode() if type(cell) is str else b"%d" % cell if type(cell) is int else _bytes(cell)
         for cell in cells
     ]
-    return blake2b(b"\0".join(parts), digest_size=_BYTES).digest()
+    return blake2b(b"\0".join(parts), digest_size=CHECKSUM_BYTES).digest()
 
 
 def checksum_of(connection: Connection, *cells: Cell) -> bytes:
     """Return the checksum of a row as its database computes it."""
-    if not speaks_postgresql(connection):
+    if not connection.is_server:
         return checksum(*cells)
-    return sha256(b"\0".join(map(_portable, cells))).digest()[:_BYTES]
-
-
-def with_checksum(
-    connection: Connection, table: Table, values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return all values of a row with their checksum."""
-    *_, digest = next(sealed(connection, table, [values]))
-    return {**values, _COLUMN: digest}
-
-
-def columns_of(table: Table) -> list[str]:
-    """Return the columns of a table in the order of the cells of `sealed`."""
-    return [*_covered(table), _COLUMN]
-
-
-def sealed(
-    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
-) -> Iterator[list[Cell]]:
-    """Yield rows as they are stored, checksum last; fast enough for thousands of rows."""
-    covered, name = _covered(table), table.name
-    in_json = [at for at, one in enumerate(covered) if isinstance(table.c[one].type, JSON)]
-    pick = itemgetter(*covered)
-    of = partial(checksum_of, connection) if speaks_postgresql(connection) else checksum
-    for row in rows:
-        cells = list(pick(row))
-        for at in in_json:
-            cells[at] = as_json(cells[at])
-        cells.append(of(name, *cells))
-        yield cells
+    return sha256(b"\0".join(map(_portable, cells))).digest()[:CHECKSUM_BYTES]
 
 
 def as_json(value: object) -> str:
     """Return a value as it is stored."""
     return _encode(value)
-
-
-def changed_rows(connection: Connection, table: Table) -> list[Any]:
-    """Return the keys of the rows that do not match their checksums."""
-    key = table.primary_key.columns[0]
-    return list(connection.execute(select(key).where(differs(table))).scalars())
-
-
-def seal(connection: Connection, tables: Iterable[Table] = (), keys: str = "") -> None:
-    """Recompute the checksums of tables (default: all), or only of documents (keys as JSON)."""
-    for table in tables or METADATA.tables.values():
-        statement = update(table).values({_COLUMN: row_checksum(table)})
-        if keys:
-            some = ListedIn(table.primary_key.columns[0])
-            connection.execute(statement.where(some), {"ids": keys})
-        else:
-            connection.execute(statement.where(differs(table)))
-
-
-def differs(table: Table) -> ColumnElement[bool]:
-    """Return the condition that a row does not match its checksum."""
-    return table.c[_COLUMN].is_distinct_from(row_checksum(table))
-
-
-def part_differs(table: Table, whole: Table) -> ColumnElement[bool]:
-    """Return the condition that a document has a row in `table` that fails its checksum."""
-    here = table.c.document_id == whole.c.id
-    return exists(select(1).where(here, differs(table)).correlate(whole))
-
-
-def row_checksum(table: Table, **other: ColumnElement[Any]) -> ColumnElement[bytes]:
-    """Return the checksum of a row as an expression; `other` replaces some of its cells."""
-    # With the name of the table, so that a page of another table is a difference too.
-    cells = (other.get(name, table.c[name]) for name in _covered(table))
-    return RowChecksum(table.name, *cells)
-
-
-def _covered(table: Table) -> tuple[str, ...]:
-    return tuple(column.name for column in table.columns if column.name != _COLUMN)
 
 
 def _bytes(cell: Cell) -> bytes:

@@ -7,26 +7,16 @@ from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, func, insert, select
-from sqlalchemy import cast as cast_to
-
 from lpisearch.messages import as_plain, from_plain
 from lpisearch.model.documents import UNFINISHED, FailedFile, Source, Trouble
 from lpisearch.options import IndexSpec
-from lpisearch.storage.dialects import insert_into
-from lpisearch.storage.integrity import checksum_of, with_checksum
-from lpisearch.storage.tables import (
-    DOCUMENTS,
-    FAILURES,
-    INDEXES,
-    SETTINGS,
-    SOURCES,
-    DamagedCell,
-    Text,
-)
+from lpisearch.storage.integrity import DamagedCell, checksum_of
+from lpisearch.storage.reading import AMONG, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from lpisearch.storage.reading import Connection
 
 
 IN_PROGRESS = "under way"  # the setting with the file that a run was reading
@@ -34,9 +24,13 @@ TOKENISER = "tokeniser"  # the setting with the library's tokeniser
 
 
 def _upsert(
-    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]], unchanged: str = ""
+    connection: Connection, name: str, rows: Iterable[Mapping[str, Any]], unchanged: str = ""
 ) -> None:
     """Insert rows with their checksums, replacing rows of the same key but one column of them."""
+    from lpisearch.storage.dialects import insert_into, with_checksum
+    from lpisearch.storage.tables import METADATA
+
+    table = METADATA.tables[name]
     values = [with_checksum(connection, table, row) for row in rows]
     if not values:
         return
@@ -54,19 +48,18 @@ class SQLSettings:
 
     def get(self, name: str) -> dict[str, Any] | None:
         """Return a setting, or None if it was never stored."""
-        value = cast_to(SETTINGS.c.value, Text)
-        statement = select(value, SETTINGS.c.checksum).where(SETTINGS.c.name == name)
-        row = self.connection.execute(statement).first()
+        statement = "SELECT CAST(value AS VARCHAR), checksum FROM settings WHERE name = ?"
+        row = self.connection.rows(statement, name).fetchone()
         if row is None:
             return None
         stored, checksum = row
-        if checksum_of(self.connection, SETTINGS.name, name, stored) != checksum:
+        if checksum_of(self.connection, "settings", name, stored) != checksum:
             raise DamagedCell(f"the setting “{name}” is damaged")
         return cast("dict[str, Any]", json.loads(stored))
 
     def set(self, name: str, value: Mapping[str, Any]) -> None:
         """Store a setting, replacing an earlier value."""
-        _upsert(self.connection, SETTINGS, [{"name": name, "value": dict(value)}])
+        _upsert(self.connection, "settings", [{"name": name, "value": dict(value)}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +80,10 @@ class IndexEntry:
         return IndexSpec.from_dict(self.parameters | {"name": self.name, "method": self.method})
 
 
-_AS_STORED = select(
-    *(
-        cast_to(column, Text).label(column.name) if column.name == "parameters" else column
-        for column in INDEXES.columns
-    )
-).order_by(INDEXES.c.name)
+_ENTRY = ("name", "method", "parameters", "fingerprint", "folder", "created_at", "state")
+_ENTRIES = f"SELECT {', '.join(_ENTRY)}, checksum FROM indexes ORDER BY name".replace(  # noqa: S608 (constants)
+    "parameters", "CAST(parameters AS VARCHAR)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +94,33 @@ class SQLIndexes:
 
     def entries(self) -> list[IndexEntry]:
         """Return all indexes by name."""
-        rows = self.connection.execute(_AS_STORED).mappings()
-        return [self._entry(dict(row)) for row in rows]
+        return [self._entry(*row) for row in self.connection.rows(_ENTRIES)]
 
     def save(self, entry: IndexEntry) -> None:
         """Register an index, replacing an earlier one of the same name."""
-        _upsert(self.connection, INDEXES, [asdict(entry)])
+        _upsert(self.connection, "indexes", [asdict(entry)])
 
     def delete(self, names: Iterable[str]) -> None:
         """Unregister indexes."""
         for name in names:
-            self.connection.execute(delete(INDEXES).where(INDEXES.c.name == name))
+            self.connection.rows("DELETE FROM indexes WHERE name = ?", name)
 
-    def _entry(self, row: dict[str, Any]) -> IndexEntry:
-        checksum = row.pop("checksum")
-        if checksum_of(self.connection, INDEXES.name, *row.values()) != checksum:
-            raise DamagedCell(f"the record of the index “{row['name']}” is damaged")
-        return IndexEntry(**row | {"parameters": json.loads(row["parameters"])})
+    def _entry(self, *row: Any) -> IndexEntry:
+        *cells, checksum = row
+        if checksum_of(self.connection, "indexes", *cells) != checksum:
+            raise DamagedCell(f"the record of the index “{cells[0]}” is damaged")
+        facts = dict(zip(_ENTRY, cells, strict=True))
+        return IndexEntry(**facts | {"parameters": json.loads(facts["parameters"])})
 
 
 _FAILED_COLUMNS = ("path", "size", "mtime_ns", "read_options", "number", "ctime_ns")
+_FAILURES = f"SELECT {', '.join(_FAILED_COLUMNS)}, CAST(troubles AS VARCHAR) FROM failures"  # noqa: S608 (constants)
 _COLUMNS = ("id", "path", "root", "format", "size", "mtime_ns", "read_options", "ctime_ns")
+_SOURCES = f"""SELECT {", ".join(_COLUMNS)}, coalesce(documents, 0), coalesce(gone, 0) FROM sources
+LEFT JOIN (SELECT source_id, count(*) AS documents,
+    count(CASE WHEN position < 0 THEN 1 END) AS gone
+    FROM documents GROUP BY source_id) AS counts ON source_id = id"""  # noqa: S608 (constants)
+_SOURCE_TYPES = (str, str, str, int, int, str, int, int, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,38 +131,21 @@ class SQLSources:
 
     def known(self) -> dict[str, Source]:
         """Return all sources by path."""
-        counts = (
-            select(
-                DOCUMENTS.c.source_id,
-                func.count().label("documents"),
-                func.count().filter(DOCUMENTS.c.position < 0).label("gone"),
-            )
-            .group_by(DOCUMENTS.c.source_id)
-            .subquery()
-        )
-        statement = select(
-            *(SOURCES.c[name] for name in _COLUMNS),
-            func.coalesce(counts.c.documents, 0),
-            func.coalesce(counts.c.gone, 0),
-        ).outerjoin(counts, counts.c.source_id == SOURCES.c.id)
-        return {
-            source.path: source
-            for source in starmap(Source, self.connection.execute(statement).all())
-        }
+        rows = checked(self.connection.rows(_SOURCES), int, *_SOURCE_TYPES)
+        return {source.path: source for source in starmap(Source, rows)}
 
     def unfinished(self) -> list[str]:
         """Return the paths of files that a run began to read and did not finish cleanly."""
-        statement = select(SOURCES.c.path).where(SOURCES.c.size == UNFINISHED)
-        return list(self.connection.execute(statement.order_by(SOURCES.c.path)).scalars())
+        statement = "SELECT path FROM sources WHERE size = ? ORDER BY path"
+        return self.connection.column(statement, UNFINISHED)
 
     def failed(self) -> dict[str, FailedFile]:
         """Return the files that could not be read without a failure, by path."""
-        rows = self.connection.execute(select(FAILURES)).mappings()
-        return {row["path"]: _failed_file(row) for row in rows}
+        return {row[0]: _failed_file(*row) for row in self.connection.rows(_FAILURES)}
 
     def next_id(self) -> int:
         """Return the first free key of a source."""
-        return (self.connection.execute(select(func.max(SOURCES.c.id))).scalar() or 0) + 1
+        return int(self.connection.value("SELECT max(id) FROM sources") or 0) + 1
 
     def elsewhere(self) -> set[int]:
         """Return the keys of sources that another machine has read: their files are not here."""
@@ -181,24 +161,27 @@ class SQLSources:
             {name: getattr(source, name) for name in _COLUMNS} | {"read_at": now}
             for source in sources
         ]
-        _upsert(self.connection, SOURCES, rows, unchanged="path")
+        _upsert(self.connection, "sources", rows, unchanged="path")
 
     def delete(self, ids: Iterable[int]) -> None:
         """Remove sources together with their remaining documents."""
-        for source_id in ids:
-            self.connection.execute(delete(SOURCES).where(SOURCES.c.id == source_id))
+        self.connection.rows(f"DELETE FROM sources WHERE id {AMONG}", json.dumps(list(ids)))  # noqa: S608 (constants)
 
     def delete_empty(self, ids: Iterable[int]) -> None:
         """Remove those of some sources that have no documents left."""
-        used = select(DOCUMENTS.c.id).where(DOCUMENTS.c.source_id == SOURCES.c.id)
-        empty = delete(SOURCES).where(SOURCES.c.id == bindparam("empty"), ~used.exists())
-        if values := [{"empty": source_id} for source_id in ids]:
-            self.connection.execute(empty, values)
+        empty = f"""DELETE FROM sources WHERE id {AMONG}
+            AND NOT EXISTS (SELECT 1 FROM documents WHERE source_id = sources.id)"""  # noqa: S608 (constants)
+        self.connection.rows(empty, json.dumps(list(ids)))
 
     def save_failed(self, files: Sequence[FailedFile]) -> None:
         """Write files that could not be read, replacing earlier failures."""
         if not files:
             return
+        from sqlalchemy import insert
+
+        from lpisearch.storage.dialects import with_checksum
+        from lpisearch.storage.tables import FAILURES
+
         self.forget_failed([file.path for file in files])
         values = [
             with_checksum(
@@ -213,14 +196,14 @@ class SQLSources:
 
     def forget_failed(self, paths: Iterable[str]) -> None:
         """Remove files from the list of failures."""
-        values = [{"gone": path} for path in paths]
-        if values:
-            self.connection.execute(
-                delete(FAILURES).where(FAILURES.c.path == bindparam("gone")), values
-            )
+        if values := [{"gone": path} for path in paths]:
+            from sqlalchemy import text
+
+            self.connection.execute(text("DELETE FROM failures WHERE path = :gone"), values)
 
 
-def _failed_file(row: RowMapping) -> FailedFile:
-    facts = {name: row[name] for name in _FAILED_COLUMNS}
-    troubles = [Trouble(row["path"], from_plain(parts), where) for where, parts in row["troubles"]]
-    return FailedFile(**facts, troubles=tuple(troubles))
+def _failed_file(*row: Any) -> FailedFile:
+    *facts, stored = row
+    path = str(facts[0])
+    troubles = [Trouble(path, from_plain(parts), where) for where, parts in json.loads(stored)]
+    return FailedFile(**dict(zip(_FAILED_COLUMNS, facts, strict=True)), troubles=tuple(troubles))

@@ -10,22 +10,22 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from lpisearch.storage import tables
+from lpisearch.errors import LibraryDamaged, LibraryTooNew
+from lpisearch.storage.integrity import HEAD
+from lpisearch.storage.reading import SQLDocuments, SQLLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
     from lpisearch.location import Location
     from lpisearch.storage.changes import SQLChanges, SQLWritableLabels
-    from lpisearch.storage.corpus import SQLCorpus, SQLDocuments, SQLLabels
-    from lpisearch.storage.filters import SQLLexical
+    from lpisearch.storage.corpus import SQLCorpus
     from lpisearch.storage.health import SQLHealth
     from lpisearch.storage.metadata import SQLIndexes, SQLSettings, SQLSources
     from lpisearch.storage.postgres.pgvector import ExportedVectors
     from lpisearch.storage.postgres.search_tables import SearchTables
     from lpisearch.storage.postgres.store import IndexFiles
+    from lpisearch.storage.reading import Connection, SQLLexical
 
 
 class Database(Protocol):
@@ -76,7 +76,7 @@ class Store(ABC):
     def reading(self) -> Iterator[ReadTransaction]:
         """Yield a view of one unchanging state."""
         with self._database.reading() as connection:
-            tables.refuse_other_schema(connection, self.path)
+            self._refuse_other_schema(connection)
             yield self._kinds[0](connection)
 
     @contextmanager
@@ -86,8 +86,16 @@ class Store(ABC):
         With `durable`, it and all transactions before it survive a power cut.
         """
         with self._database.writing(durable=durable) as connection:
-            tables.refuse_other_schema(connection, self.path)
+            self._refuse_other_schema(connection)
             yield self._kinds[1](connection)
+
+    def _refuse_other_schema(self, connection: Connection) -> None:
+        """Refuse a library whose schema changed since it was opened, as a newer program does."""
+        found = str(connection.value("SELECT version_num FROM alembic_version"))
+        if found > HEAD:
+            raise LibraryTooNew(self.path, found)
+        if found != HEAD:
+            raise LibraryDamaged(self.path, f"its schema became {found} while it was in use")
 
 
 class ReadTransaction(ABC):
@@ -98,21 +106,17 @@ class ReadTransaction(ABC):
 
     @cached_property
     def documents(self) -> SQLDocuments:
-        """Documents."""
-        from lpisearch.storage.corpus import SQLDocuments
-
+        """Documents by key."""
         return SQLDocuments(self._connection)
 
     @cached_property
     def labels(self) -> SQLLabels:
-        """Labels and splits."""
-        from lpisearch.storage.corpus import SQLLabels
-
+        """Labels."""
         return SQLLabels(self._connection)
 
     @cached_property
     def corpus(self) -> SQLCorpus:
-        """Tokens and content hashes."""
+        """Documents by a filter, and the input of an index."""
         from lpisearch.storage.corpus import SQLCorpus
 
         return SQLCorpus(self._connection)
@@ -164,7 +168,9 @@ class ReadTransaction(ABC):
 
     def revision(self) -> str | None:
         """Return the revision of the schema."""
-        return tables.revision(self._connection)
+        from lpisearch.storage.tables import revision
+
+        return revision(self._connection.core)
 
 
 class Transaction(ReadTransaction):

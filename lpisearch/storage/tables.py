@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from lpisearch.errors import LibraryDamaged, LibraryTooNew
 from lpisearch.location import shipped_folder
+from lpisearch.storage.integrity import DamagedCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
     from sqlalchemy.types import TypeEngine
-
-    from lpisearch.location import Location
 
 
 # Strings sort by code point, as in SQLite, whatever the locale of the server.
@@ -52,10 +50,6 @@ UNREADABLE = (
     *(SQLAlchemyError, ArithmeticError, AttributeError, LookupError),
     *(MemoryError, RuntimeError, StopIteration, TypeError, ValueError),
 )
-
-
-class DamagedCell(ValueError):
-    """A cell has a value of the wrong type."""
 
 
 class _Text(String):
@@ -215,25 +209,11 @@ INDEXES = _table(
 )
 
 
-HEAD = "0008"
-OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
-_VERSION = text("SELECT version_num FROM alembic_version")
-
-
 def revision(connection: Connection) -> str | None:
     """Return the schema revision of a library; None for an empty or foreign database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(_VERSION).scalar()
-
-
-def refuse_other_schema(connection: Connection, place: Location) -> None:
-    """Refuse a library whose schema has changed since it was opened, as a newer program does."""
-    found = str(connection.execute(_VERSION).scalar())
-    if found > HEAD:
-        raise LibraryTooNew(place, found)
-    if found != HEAD:
-        raise LibraryDamaged(place, f"its schema became {found} while it was in use")
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 _SINCE = {

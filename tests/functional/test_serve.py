@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import lpisearch
-from lpisearch.storage.tables import HEAD
+from lpisearch.storage.integrity import HEAD
 from tests.serving import (
     answers_beside,
     check_upgraded_beside,

@@ -52,6 +52,16 @@ def test_reading_commands_are_light(
     assert not _imported("--db", library, *words) & _SLOW_TO_START
 
 
+@pytest.mark.parametrize("words", [("search", "one"), ("search", "two", "--explain")], ids=" ".join)
+def test_a_search_in_a_file_needs_no_sqlalchemy(
+    library: Path, folder: Callable[..., Path], ingest: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    files = folder({"a.txt": "One.", "b.txt": "Two."})
+    ingest(files)
+    assert "sqlalchemy" not in _imported("--db", library, *words)
+    assert "sqlalchemy" not in _imported("--db", library, "ingest", files, "--no-index")
+
+
 @pytest.fixture
 def titled(folder: Callable[..., Path]) -> Path:
     """Return a folder with a long title, a wide one, and one that would paint the screen."""

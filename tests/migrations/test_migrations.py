@@ -24,13 +24,14 @@ from lpisearch.location import shipped_folder
 from lpisearch.model.documents import Document, Filter
 from lpisearch.search.session import Session
 from lpisearch.storage import open_store, tables
+from lpisearch.storage.integrity import HEAD
 from lpisearch.storage.sqlite.schema import (
     create_library,
     differences,
     open_library,
     upgrade,
 )
-from lpisearch.storage.tables import HEAD, revision
+from lpisearch.storage.tables import revision
 from tests.samples import downgrade
 
 _NOTES = {"work/a.txt": "A letter about ships.", "home/b.txt": "A recipe for plum cake."}
@@ -116,7 +117,7 @@ def test_files_that_have_sections_are_read_again(
 
 def _documents(library: Path) -> list[Document]:
     with open_store(library) as store, store.reading() as snapshot:
-        return list(snapshot.documents.stream(Filter()))
+        return list(snapshot.corpus.stream(Filter()))
 
 
 def test_an_older_library_is_upgraded_when_it_is_opened(
@@ -298,7 +299,7 @@ def test_two_processes_make_one_library(
     errors = [racer.communicate()[1] for racer in racers]
     assert errors == ["", "", ""]
     with open_library(library) as database, database.reading() as connection:
-        assert revision(connection) == HEAD
+        assert revision(connection.core) == HEAD
     assert differences(library) == []
     if start:
         assert _found_revision(library.with_name(f"library.db.before-{start}")) == start

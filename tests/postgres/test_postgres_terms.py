@@ -8,8 +8,8 @@ import pytest
 from lpisearch.location import Address
 from lpisearch.model.documents import Document, DocumentRow, DocumentWrite, Filter, Source
 from lpisearch.storage import create_store
-from lpisearch.storage.filters import Prefix
 from lpisearch.storage.postgres.fulltext import MARK, as_vector
+from lpisearch.storage.reading import Prefix
 from lpisearch.storage.store import Store
 from tests.contracts.stores.test_candidates import Asked
 

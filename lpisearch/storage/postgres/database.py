@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from threading import local
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +24,8 @@ import psycopg
 from psycopg import OperationalError
 from psycopg.types.json import set_json_dumps
 from psycopg.types.string import StrDumper
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection as CoreConnection
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
@@ -38,13 +39,14 @@ from lpisearch.errors import (
     LibraryUnwritable,
     NotUnicode,
 )
-from lpisearch.storage.integrity import as_json
-from lpisearch.storage.tables import OWN_TABLES, DamagedCell
+from lpisearch.storage.integrity import OWN_TABLES, DamagedCell, as_json
+from lpisearch.storage.reading import AMONG, FILE_TIME, SENDER, Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lpisearch.location import Address
+    from lpisearch.storage.store import Store
 
 
 _CONNECT_SECONDS = 15
@@ -61,6 +63,45 @@ _READ_ONLY = "SET TRANSACTION READ ONLY"
 # Before the first query, which decides what state is seen: an upgrade waits until it is free, since
 # a table that it rewrites is empty to those who see an earlier state.
 _HOLD = "LOCK TABLE alembic_version IN ACCESS SHARE MODE"
+# What PostgreSQL writes differently in a statement of `reading`.
+_PARTS = {
+    # An array: its index is used.
+    AMONG: "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS JSON))::BIGINT))",
+    FILE_TIME: """to_char(to_timestamp(sources.mtime_ns / 1000000000),
+        'YYYY-MM-DD"T"HH24:MI:SS')""",
+    SENDER: "documents.metadata->>'from'",
+}
+
+
+@lru_cache(maxsize=256)
+def in_postgresql(statement: str) -> str:
+    """Return a statement of `reading` in PostgreSQL's dialect."""
+    for ours, theirs in _PARTS.items():
+        statement = statement.replace(ours, theirs)
+    return statement
+
+
+class ServerConnection(Connection):
+    """A transaction of a library on a server."""
+
+    is_server = True
+
+    def __init__(self, core: CoreConnection) -> None:
+        self._core = core
+
+    @property
+    def core(self) -> CoreConnection:
+        """The connection of SQLAlchemy."""
+        return self._core
+
+    def rows(self, statement: str, *values: Any) -> Any:
+        """Return the rows of a statement."""
+        written = in_postgresql(statement).replace("%", "%%").replace("?", "%s")
+        return self.core.exec_driver_sql(written, values)
+
+    def rollback(self) -> None:
+        """Undo all writes so far; the transaction is over."""
+        self.core.rollback()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +137,23 @@ class Database:
         """Close the connections."""
         self.engine.dispose()
 
+    def store(self) -> Store:
+        """Return the library in it."""
+        from lpisearch.storage.postgres.store import LibraryStore
+
+        return LibraryStore(self)
+
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[ServerConnection]:
         """Yield a connection that sees one unchanging state of the library."""
         level: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.writable else {}
         with translate_errors(self.path), self.engine.connect() as connection:
             connection.execution_options(**level)
             connection.exec_driver_sql(_HOLD if self.writable else f"{_READ_ONLY}; {_HOLD}")
-            yield connection
+            yield ServerConnection(connection)
 
     @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+    def writing(self, *, durable: bool = False) -> Iterator[ServerConnection]:
         """Yield a connection whose changes are committed as a whole or not at all.
 
         With `durable`, they and all earlier changes survive a power cut.
@@ -116,7 +163,7 @@ class Database:
                 # As in SQLite: a power cut may lose the last batches, and nothing else.
                 connection.execute(text("SET LOCAL synchronous_commit = off"))
             take_turn(connection)
-            yield connection
+            yield ServerConnection(connection)
 
 
 class _LockSessions(local):
@@ -129,7 +176,7 @@ class _LockSessions(local):
 LOCKS = _LockSessions()
 
 
-def take_turn(connection: Connection) -> None:
+def take_turn(connection: CoreConnection) -> None:
     """Wait until no other transaction writes to the library; held until this one ends."""
     for session in LOCKS.sessions:
         session.execute("SELECT 1")  # a lost session lost its lock: stop writing
@@ -334,7 +381,7 @@ def copy_rows(
     connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
     """Write rows into a table by COPY; table and column names are ours."""
-    driver: Any = connection.connection.driver_connection
+    driver: Any = connection.core.connection.driver_connection
     names = ", ".join(columns)
     with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
         for row in rows:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from lpisearch.storage.dialects import chunks
-from lpisearch.storage.filters import Prefix, SQLLexical
+from lpisearch.storage.reading import Prefix, SQLLexical, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

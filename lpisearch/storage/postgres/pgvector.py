@@ -6,7 +6,7 @@ import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
 from lpisearch.errors import VectorsUnavailable
 from lpisearch.messages import call
@@ -15,6 +15,8 @@ from lpisearch.storage.postgres.schema import EXPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from lpisearch.storage.reading import Connection
 
 
 _MOST_DIMS = 2000  # of a pgvector index over `vector`; twice as many over `halfvec`

@@ -9,7 +9,8 @@ import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection as CoreConnection
+from sqlalchemy import inspect, text
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -22,29 +23,25 @@ from lpisearch.errors import (
 )
 from lpisearch.files import FOR_ME_ALONE
 from lpisearch.storage import tables as storage_tables
-from lpisearch.storage.integrity import SCHEMA, seal
+from lpisearch.storage.dialects import seal
+from lpisearch.storage.integrity import HEAD, OWN_TABLES, SCHEMA
 from lpisearch.storage.postgres.database import (
     TRIGGER,
     Database,
+    ServerConnection,
     single,
     take_turn,
     translate_errors,
     watch,
 )
 from lpisearch.storage.servers import TABLES
-from lpisearch.storage.tables import (
-    HEAD,
-    METADATA,
-    OWN_TABLES,
-    alembic_config,
-    contradiction,
-    revision,
-)
+from lpisearch.storage.tables import METADATA, alembic_config, contradiction, revision
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.location import Address
+    from lpisearch.storage.reading import Connection
 
 
 LEAST_VERSION = 13
@@ -124,7 +121,7 @@ def upgrade(place: Address) -> None:
                     connection.execute(_EXCLUDE)
                 if before != HEAD:  # else another process has upgraded it meanwhile
                     command.upgrade(alembic_config(connection), HEAD)
-                    _note_schema(connection)
+                    _note_schema(ServerConnection(connection))
             break
         except LibraryLocked:
             if time.monotonic() > deadline:
@@ -169,7 +166,7 @@ def _revision_at(place: Address) -> str | None:
         return _own_revision(place, connection)
 
 
-def _own_revision(place: Address, connection: Connection) -> str | None:
+def _own_revision(place: Address, connection: CoreConnection) -> str | None:
     """Return the revision of a library; None for an empty schema; refuse everything else.
 
     Nothing is asked of what is not a plain table: a view may be endless.

@@ -21,10 +21,10 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import select, text
 
 from lpisearch.errors import IndexNotOwned
-from lpisearch.storage.filters import conditions
+from lpisearch.storage.corpus import conditions
 from lpisearch.storage.postgres.database import copy_rows
 from lpisearch.storage.postgres.pgvector import require_extension
 from lpisearch.storage.tables import DOCUMENTS
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from lpisearch.model.documents import Filter
+    from lpisearch.storage.reading import Connection
 
 
 PREFIX = "lpisearch_index_"
@@ -231,7 +232,7 @@ class SearchTables:
         if clauses := conditions(where):
             matching = select(DOCUMENTS.c.id).where(*clauses)
             compiled = matching.compile(
-                dialect=self._connection.dialect, compile_kwargs={"render_postcompile": True}
+                dialect=self._connection.core.dialect, compile_kwargs={"render_postcompile": True}
             )
             values |= compiled.construct_params()
             allowed.append(f"document_id IN ({compiled})")

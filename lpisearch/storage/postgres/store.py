@@ -10,12 +10,13 @@ import platform
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, select, text
+from sqlalchemy import Table, select, text
 
 from lpisearch.model.documents import DocumentRow, Finding, Source
 from lpisearch.storage.changes import SQLChanges
+from lpisearch.storage.dialects import columns_of, sealed
 from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
-from lpisearch.storage.integrity import columns_of, damaged, sealed
+from lpisearch.storage.integrity import damaged
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
 from lpisearch.storage.postgres.database import copy_rows, state_token
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from lpisearch.location import Address
     from lpisearch.storage.postgres.pgvector import ExportedVectors
     from lpisearch.storage.postgres.search_tables import SearchTables
+    from lpisearch.storage.reading import Connection
 
 
 class PostgreSQLReadTransaction(ReadTransaction):

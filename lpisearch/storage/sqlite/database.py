@@ -1,4 +1,4 @@
-"""Connections, transactions, errors and the file header of SQLite libraries.
+"""Connections, transactions, the store, errors and the file header of SQLite libraries.
 
 A reader never waits for a writer and never changes a byte. A writer starts each transaction with
 `BEGIN IMMEDIATE`, so that it cannot fail half-way for lack of the lock.
@@ -18,15 +18,11 @@ import secrets
 import shutil
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
-
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
-from sqlalchemy.pool import NullPool, StaticPool
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -38,23 +34,68 @@ from lpisearch.errors import (
     NotUnicode,
     SeveralNames,
 )
-from lpisearch.storage.dialects import CHECKSUM_FUNCTION, PATH_FUNCTION, glob_of
 from lpisearch.storage.integrity import as_json, checksum
-from lpisearch.storage.tables import UNREADABLE as _UNREADABLE
+from lpisearch.storage.reading import CHECKSUM_FUNCTION, PATH_FUNCTION, Connection
+from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import sqlalchemy
+
+    from lpisearch.storage.sqlite.fulltext import SQLiteLexical
+    from lpisearch.storage.sqlite.store import SQLiteChanges, SQLiteHealth
+
 _STEPS = 10_000  # virtual machine instructions between two looks at the clock
 
 
-@dataclass(frozen=True, slots=True)
+class FileConnection(Connection):
+    """A transaction of a library in a file."""
+
+    is_server = False
+
+    def __init__(self, raw: CountedConnection, join: Callable[[], sqlalchemy.Connection]) -> None:
+        self.raw, self._join = raw, join
+
+    @cached_property
+    def core(self) -> sqlalchemy.Connection:
+        """The same transaction for SQLAlchemy."""
+        return self._join()
+
+    def rows(self, statement: str, *values: Any) -> Cursor:
+        """Return the rows of a statement."""
+        cursor: Cursor = self.raw.cursor()
+        return cursor.execute(statement, values)
+
+    def rollback(self) -> None:
+        """Undo all writes so far; the transaction is over."""
+        self.raw.rollback()
+
+
+class _Joined:
+    """A connection as SQLAlchemy sees it, which neither begins nor ends anything on it."""
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self._raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+    def commit(self, *_words: Any, **_options: Any) -> None:
+        """Leave it to who began the transaction."""
+
+    rollback = close = commit
+    create_function = commit  # of expressions, which no statement has
+
+
 class Database:
     """An open library in a file."""
 
-    path: Path
-    engine: Engine = field(repr=False)
-    writable: bool
+    def __init__(self, path: Path, file: Path, *, writable: bool) -> None:
+        self.path, self.writable = path, writable
+        self._file = file
+        self._writer: CountedConnection | None = None
+        self._thread = local()
 
     @classmethod
     def connect(cls, path: Path, *, writable: bool, partial: Path | None = None) -> Database:
@@ -66,16 +107,7 @@ class Database:
         refuse_other_files(file)
         if writable:
             refuse_hard_links(file)
-        engine = create_engine(
-            "sqlite://",
-            creator=lambda: connect(file, writable=writable),
-            poolclass=StaticPool if writable else NullPool,
-            json_serializer=as_json,
-            hide_parameters=True,  # an error that is logged shows no queries or texts
-        )
-        begin = "BEGIN IMMEDIATE" if writable else "BEGIN"
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-        return cls(path, engine, writable)
+        return cls(path, file, writable=writable)
 
     def __enter__(self) -> Self:
         return self
@@ -85,37 +117,141 @@ class Database:
 
     def close(self) -> None:
         """Release the file; the last process to do so removes the log files."""
-        self.engine.dispose()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
         if not self.writable:
             remove_empty_log(self.path.absolute())
 
+    @cached_property
+    def engine(self) -> sqlalchemy.Engine:
+        """The engine of statements that SQLAlchemy puts together."""
+        from sqlalchemy import create_engine
+        from sqlalchemy.pool import NullPool
+
+        def joined() -> Any:
+            # SQLAlchemy rolls back on its first connection: that one is of no library.
+            raw = getattr(self._thread, "raw", None) or sqlite3.connect(":memory:")
+            return _Joined(raw)
+
+        engine = create_engine(
+            "sqlite://",
+            creator=joined,
+            poolclass=NullPool,
+            json_serializer=as_json,
+            hide_parameters=True,  # an error that is logged shows no queries or texts
+        )
+        engine.connect().close()
+        return engine
+
+    def _join(self, raw: CountedConnection) -> sqlalchemy.Connection:
+        engine = self.engine
+        self._thread.raw = raw
+        try:
+            connection = engine.connect()
+        finally:
+            self._thread.raw = None
+        connection.begin()
+        return connection
+
+    def store(self) -> LibraryStore:
+        """Return the library in it."""
+        return LibraryStore(self)
+
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[FileConnection]:
         """Yield a connection that sees one unchanging state of the library."""
-        with translate_errors(self.path), self.engine.connect() as connection:
+        with translate_errors(self.path), self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
-    def interruptible(self, until: Callable[[], bool]) -> Iterator[Connection]:
+    def interruptible(self, until: Callable[[], bool]) -> Iterator[FileConnection]:
         """Yield a connection that aborts when `until` is true; it raises SQLite's own errors."""
-        with self.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if isinstance(raw, CountedConnection):
-                raw.set_progress_handler(until, _STEPS)
+        with self._transaction("BEGIN") as connection:
+            connection.raw.set_progress_handler(until, _STEPS)
             yield connection
 
     @contextmanager
-    def writing(self, *, durable: bool = False) -> Iterator[Connection]:
+    def writing(self, *, durable: bool = False) -> Iterator[FileConnection]:
         """Yield a connection whose changes are committed as a whole or not at all.
 
         With `durable`, they and all earlier changes survive a power cut.
         """
-        with translate_errors(self.path):
-            with closing(self.engine.raw_connection()) as raw:  # only between transactions
-                level = "FULL" if durable else SYNCHRONOUS
-                raw.cursor().execute(f"PRAGMA synchronous = {level}")
-            with self.engine.begin() as connection, renew_state_token(connection):
-                yield connection
+        level = f"PRAGMA synchronous = {'FULL' if durable else SYNCHRONOUS}"
+        with (
+            translate_errors(self.path),
+            self._transaction(level, "BEGIN IMMEDIATE") as connection,
+        ):
+            raw = connection.raw
+            before = raw.total_changes
+            yield connection
+            if raw.in_transaction and raw.total_changes != before:
+                token = secrets.randbelow(_LARGEST_TOKEN) + 1
+                raw.execute(f"PRAGMA user_version = {token}")
+            raw.commit()
+
+    @contextmanager
+    def _transaction(self, *first: str) -> Iterator[FileConnection]:
+        """Yield a connection after some statements; what is not committed is rolled back."""
+        raw = self._writer or connect(self._file, writable=self.writable)
+        if self.writable:
+            self._writer = raw
+        connection = FileConnection(raw, lambda: self._join(raw))
+        try:
+            for statement in first:
+                raw.execute(statement)
+            yield connection
+        finally:
+            if "core" in vars(connection):
+                connection.core.close()
+            raw.rollback()
+            if not self.writable:
+                raw.close()
+
+
+class SQLiteReadTransaction(ReadTransaction):
+    """One unchanging state of a library."""
+
+    @cached_property
+    def lexical(self) -> SQLiteLexical:
+        """The FTS5 index over the tokens."""
+        from lpisearch.storage.sqlite.fulltext import SQLiteLexical
+
+        return SQLiteLexical(self._connection)
+
+    def state(self) -> str:
+        """Return a token of this state: equal tokens mean equal content."""
+        return str(self._connection.value("PRAGMA user_version"))
+
+
+class SQLiteTransaction(Transaction, SQLiteReadTransaction):
+    """Changes that are committed as a whole or not at all."""
+
+    @cached_property
+    def changes(self) -> SQLiteChanges:
+        """Writes of documents."""
+        from lpisearch.storage.sqlite.store import SQLiteChanges
+
+        return SQLiteChanges(self._connection)
+
+    @cached_property
+    def health(self) -> SQLiteHealth:
+        """Damage and its repair."""
+        from lpisearch.storage.sqlite.store import SQLiteHealth
+
+        return SQLiteHealth(self._connection)
+
+
+class LibraryStore(Store):
+    """A library in one SQLite file."""
+
+    path: Path
+    _kinds = SQLiteReadTransaction, SQLiteTransaction
+
+    def size_bytes(self) -> int:
+        """Return the size of the database and its write-ahead log."""
+        parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(part.stat().st_size for part in parts if part.exists())
 
 
 BUSY_SECONDS = 10
@@ -133,7 +269,7 @@ _WITHOUT_SHM = {
 }
 
 
-def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+def connect(path: Path, *, writable: bool) -> CountedConnection:
     """Open a file; a writable one is created if it does not exist."""
     if writable:
         connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
@@ -146,7 +282,7 @@ def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     return connect_to_read(path.absolute())
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def connect_to_read(path: Path) -> CountedConnection:
     """Open for reading; as immutable where SQLite cannot create its -shm file (a full disk)."""
     uri = path.as_uri()
     connection = _open(f"{uri}?mode=ro")
@@ -181,8 +317,8 @@ def remove_empty_log(path: Path) -> None:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
-def _open(uri: str) -> sqlite3.Connection:
-    # The driver starts no transactions: SQLAlchemy's "begin" event does, for DDL too.
+def _open(uri: str) -> CountedConnection:
+    # The driver starts no transactions: `Database` does, for DDL too.
     connection = sqlite3.connect(
         uri,
         uri=True,
@@ -193,11 +329,15 @@ def _open(uri: str) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA foreign_keys = ON")
     connection.set_progress_handler(connection.steps.are_too_many, _STEPS_BETWEEN)
-    connection.create_function(
-        PATH_FUNCTION, 2, lambda pattern, path: glob_of(pattern).matches(path), deterministic=True
-    )
+    connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
     connection.create_function(CHECKSUM_FUNCTION, -1, checksum, deterministic=True)
     return connection
+
+
+def _lies_at(pattern: str, path: str) -> bool:
+    from lpisearch.storage.dialects import glob_of
+
+    return glob_of(pattern).matches(path)
 
 
 class _Connections:
@@ -346,28 +486,15 @@ def _has_application_id(head: bytes) -> bool:
 _LARGEST_TOKEN = (1 << 31) - 1
 
 
-def state_token(connection: Connection) -> int:
-    """Return the token of the state that a connection sees."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-
-
-@contextmanager
-def renew_state_token(connection: Connection) -> Iterator[None]:
-    """Set a new token at the end of a block that changed something and was not rolled back."""
-    before = _changes(connection)
-    yield
-    if connection.in_transaction() and _changes(connection) != before:
-        token = secrets.randbelow(_LARGEST_TOKEN) + 1
-        connection.exec_driver_sql(f"PRAGMA user_version = {token}")
-
-
-def _changes(connection: Connection) -> int:
-    return int(connection.exec_driver_sql("SELECT total_changes()").scalar_one())
-
-
-UNREADABLE = (sqlite3.DatabaseError, *_UNREADABLE)
 _CHECK_SECONDS = 20
 _LEAST_FREE_BYTES = 1 << 16
+
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return the exceptions that damage may cause; imports SQLAlchemy."""
+    from lpisearch.storage.tables import UNREADABLE
+
+    return (sqlite3.DatabaseError, *UNREADABLE)
 
 
 @contextmanager
@@ -381,10 +508,10 @@ def translate_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise NotUnicode(error.object) from error
-    except UNREADABLE as error:
+    except unreadable() as error:
         from lpisearch.storage.sqlite.store import first_damage
 
-        cause = error.orig if isinstance(error, DatabaseError) else error
+        cause = getattr(error, "orig", error)
         known = _translated(path, cause)
         if known is None and (damage := first_damage(path, _CHECK_SECONDS)):
             known = LibraryDamaged(path, damage)

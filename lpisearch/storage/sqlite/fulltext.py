@@ -16,24 +16,22 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, text
-
-from lpisearch.storage.dialects import chunks
-from lpisearch.storage.filters import Prefix, SQLLexical
+from lpisearch.storage.reading import Prefix, SQLLexical, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
+    from lpisearch.storage.reading import Connection
+
 
 TABLE = "documents_fts"
 _COUNT = "SELECT count(*) FROM temp.library_terms"
-_COUNT_COMMON = text(f"{_COUNT} WHERE doc >= :least")
-_BETWEEN = text("SELECT term, doc FROM temp.library_terms WHERE term >= :first AND term < :end")
+_BETWEEN = "SELECT term, doc FROM temp.library_terms WHERE term >= ? AND term < ?"
 _LISTED = """SELECT term, doc FROM (
 SELECT term, doc, row_number() OVER () AS number FROM temp.library_terms)
-WHERE number % :step = 0"""
-_FOUND = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH :term"
+WHERE number % ? = 0"""
+_FOUND = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
 CREATE = """CREATE VIRTUAL TABLE documents_fts USING fts5(
 tokens, content='document_tokens', content_rowid='document_id', tokenize='ascii')"""
 DELETE_TRIGGER = """CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
@@ -43,34 +41,28 @@ VALUES ('delete', old.document_id, old.tokens); END"""
 
 def add(connection: Connection, row_ids: Sequence[int]) -> None:
     """Index the stored tokens of new documents."""
-    connection.execute(
-        text(
-            f"INSERT INTO {TABLE}(rowid, tokens) SELECT document_id, tokens "  # noqa: S608 (a constant name)
-            "FROM json_each(:ids) JOIN document_tokens ON document_id = value"
-        ),
-        {"ids": json.dumps(row_ids)},
+    connection.rows(
+        f"INSERT INTO {TABLE}(rowid, tokens) SELECT document_id, tokens "  # noqa: S608 (a constant name)
+        "FROM json_each(?) JOIN document_tokens ON document_id = value",
+        json.dumps(row_ids),
     )
 
 
 def _open_terms(connection: Connection) -> None:
-    connection.execute(
-        text(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.library_terms "
-            f"USING fts5vocab(main, '{TABLE}', 'row')"
-        )
+    connection.rows(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.library_terms "
+        f"USING fts5vocab(main, '{TABLE}', 'row')"
     )
 
 
 def rebuild(connection: Connection) -> None:
     """Rebuild the whole table from the stored tokens."""
-    connection.execute(text(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')"))  # noqa: S608 (a constant name)
+    connection.rows(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')")  # noqa: S608 (a constant name)
 
 
 def check(connection: Connection) -> None:
     """Compare the table with the stored tokens; raise DatabaseError where they differ."""
-    connection.execute(
-        text(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a constant name)
-    )
+    connection.rows(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")  # noqa: S608 (a constant name)
 
 
 def finds_its_terms(connection: Connection, number: int) -> bool:
@@ -80,18 +72,15 @@ def finds_its_terms(connection: Connection, number: int) -> bool:
     finds them by the directory.
     """
     _open_terms(connection)
-    step = max(int(connection.execute(text(_COUNT)).scalar_one()) // number, 1)
-    listed = connection.execute(text(_LISTED), {"step": step}).all()
-    return all(
-        connection.execute(text(_FOUND), {"term": f'"{term}"'}).scalar() == documents
-        for term, documents in listed
-    )
+    step = max(int(connection.value(_COUNT)) // number, 1)
+    listed = connection.rows(_LISTED, step).fetchall()
+    return all(connection.value(_FOUND, f'"{term}"') == documents for term, documents in listed)
 
 
 def follows_deletions(connection: Connection) -> bool:
     """Tell whether the trigger exists that removes deleted documents."""
     statement = "SELECT 1 FROM sqlite_master WHERE name = 'document_tokens_deleted'"
-    return connection.execute(text(statement)).first() is not None
+    return connection.value(statement) is not None
 
 
 # Measured on FTS5 of SQLite 3.40: an expression of 4,000 tokens takes three times as long as the
@@ -123,12 +112,12 @@ class SQLiteLexical(SQLLexical):
         else:
             any_of = [match_expression([token] for token in tokens) for tokens in some]
             expression = " AND ".join(f"({part})" for part in any_of)
-        return set(self.connection.exec_driver_sql(_MATCHING, (expression,)).scalars())
+        return set(self.connection.column(_MATCHING, expression))
 
     def some_with(self, token: str, limit: int) -> list[int]:
         """Return a few documents that contain a token."""
-        values = (match_expression([[token]]), limit)
-        return list(self.connection.exec_driver_sql(f"{_MATCHING} LIMIT ?", values).scalars())
+        expression = match_expression([[token]])
+        return self.connection.column(f"{_MATCHING} LIMIT ?", expression, limit)
 
     def bm25(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None = None
@@ -146,7 +135,7 @@ class SQLiteLexical(SQLLexical):
     def count_terms(self, least_documents: int) -> int:
         """Return how many terms occur in at least some number of documents."""
         _open_terms(self.connection)
-        return int(self.connection.execute(_COUNT_COMMON, {"least": least_documents}).scalar_one())
+        return int(self.connection.value(f"{_COUNT} WHERE doc >= ?", least_documents))
 
     def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
         """Return the terms in any of the half-open ranges, with their document frequencies."""
@@ -154,18 +143,18 @@ class SQLiteLexical(SQLLexical):
         return [
             (term, documents)
             for first, end in ranges
-            for term, documents in self.connection.execute(_BETWEEN, {"first": first, "end": end})
+            for term, documents in self.connection.rows(_BETWEEN, first, end)
         ]
 
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterator[int]:
-        execute = self.connection.exec_driver_sql
+        column = self.connection.column
         short = [phrase for phrase in phrases if len(phrase) <= _EXPRESSION_TOKENS]
         for some in chunks(short, _EXPRESSION_TOKENS):
-            yield from execute(_MATCHING, (match_expression(some),)).scalars()
+            yield from column(_MATCHING, match_expression(some))
         for phrase in phrases:
             if len(phrase) > _EXPRESSION_TOKENS:
                 start = match_expression([phrase[:_EXPRESSION_TOKENS]])
-                yield from execute(_VERIFIED, (start, f" {' '.join(phrase)} ")).scalars()
+                yield from column(_VERIFIED, start, f" {' '.join(phrase)} ")
 
     def _scores(
         self, tokens: Sequence[str], allowed: AbstractSet[int] | None
@@ -176,8 +165,7 @@ class SQLiteLexical(SQLLexical):
             # The plus keeps SQLite from querying FTS5 for every row, which is 1000 times slower.
             statement += " AND +rowid IN (SELECT value FROM json_each(?))"
             parameters += (json.dumps(list(allowed)),)
-        pairs = self.connection.exec_driver_sql(statement, parameters)
-        return [(key, score) for key, score in pairs]
+        return list(self.connection.rows(statement, *parameters))
 
 
 def match_expression(phrases: Iterable[Sequence[str]]) -> str:

@@ -6,12 +6,11 @@ upgrade a library.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
-
-from sqlalchemy import Connection, insert, inspect, select, text
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -22,8 +21,7 @@ from lpisearch.errors import (
 )
 from lpisearch.files import ANYONE, mode_of, partial_beside, sync_folder
 from lpisearch.location import real_path
-from lpisearch.storage import tables as storage_tables
-from lpisearch.storage.integrity import SCHEMA, seal, with_checksum
+from lpisearch.storage.integrity import HEAD, OWN_TABLES, SCHEMA
 from lpisearch.storage.sqlite import fulltext
 from lpisearch.storage.sqlite.database import (
     APPLICATION_ID,
@@ -31,20 +29,12 @@ from lpisearch.storage.sqlite.database import (
     connect_to_read,
     translate_errors,
 )
-from lpisearch.storage.tables import (
-    HEAD,
-    INDEXES,
-    METADATA,
-    OWN_TABLES,
-    SETTINGS,
-    alembic_config,
-    contradiction,
-    revision,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from lpisearch.storage.reading import Connection
 
 
 def open_library(path: Path, *, writable: bool = False) -> Database:
@@ -102,6 +92,8 @@ def upgrade(path: Path, target: str = HEAD) -> Path | None:
 def _upgrade(database: Database, target: str) -> Path | None:
     from alembic import command
 
+    from lpisearch.storage.tables import alembic_config
+
     path = database.path
     with database.writing() as connection:
         # Checked again: another process may have upgraded it while this one waited.
@@ -111,7 +103,7 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
         real = real_path(path)
         copy = back_up(path, real.with_name(f"{real.name}.before-{before}")) if before else None
-        command.upgrade(alembic_config(connection), target)
+        command.upgrade(alembic_config(connection.core), target)
         if target == HEAD:
             _note_schema(connection)
     return copy
@@ -119,6 +111,7 @@ def _upgrade(database: Database, target: str) -> Path | None:
 
 def _note_schema(connection: Connection) -> None:
     """Fill in the checksums of all rows, and store the digest of the schema."""
+    from lpisearch.storage.dialects import seal
     from lpisearch.storage.metadata import SQLSettings
 
     seal(connection)
@@ -141,26 +134,40 @@ def _own_revision(path: Path, connection: Connection) -> str | None:
 
     Nothing is asked of a table before the schema is known to be ours: a view may be endless.
     """
-    application = connection.execute(text("PRAGMA application_id")).scalar()
+    application = connection.value("PRAGMA application_id")
     foreign = foreign_part(connection)
     if foreign and application == APPLICATION_ID:
         raise LibraryDamaged(path, f"{foreign} is not of this program")
-    tables = set(inspect(connection).get_table_names())
+    tables = set(connection.column(_TABLES))
     if not tables and not foreign:
         return None
-    current = None if foreign else revision(connection)
-    if current is None or not current.isdigit() or application != APPLICATION_ID:
+    current = ""
+    if "alembic_version" in tables and not foreign:
+        current = str(connection.value("SELECT version_num FROM alembic_version"))
+    if not current.isdigit() or application != APPLICATION_ID:
         if tables >= OWN_TABLES:
             raise LibraryDamaged(path, "its schema version is damaged")
         raise NotALibrary(path, "it contains another program's tables")
     if current > HEAD:
         raise LibraryTooNew(path, current)
-    if current < HEAD and (reason := contradiction(connection, current)):
-        raise LibraryDamaged(path, reason)
+    if current < HEAD:
+        from lpisearch.storage.tables import contradiction
+
+        if reason := contradiction(connection.core, current):
+            raise LibraryDamaged(path, reason)
     return current
 
 
 _MOST_PARTS = 200
+_PARTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
+# Indexes of an expression; tables with a generated column, or with one whose default is a call.
+_COMPUTING = {
+    "index": """SELECT value FROM json_each(?)
+        WHERE EXISTS (SELECT 1 FROM pragma_index_xinfo(value) WHERE cid = -2)""",
+    "table": """SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM pragma_table_xinfo(value)
+        WHERE hidden OR instr(coalesce(dflt_value, ''), '('))""",
+}
 
 
 def foreign_part(connection: Connection) -> str:
@@ -170,21 +177,24 @@ def foreign_part(connection: Connection) -> str:
     expressions and partial ones.
     Read from the schema alone, without asking any table.
     """
-    parts = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
-    rows = connection.exec_driver_sql(parts, (_MOST_PARTS + 1,)).all()
+    rows = connection.rows(_PARTS, _MOST_PARTS + 1).fetchall()
     if len(rows) > _MOST_PARTS:
         return f"a schema of more than {_MOST_PARTS} parts"
+    plain: dict[str, list[str]] = {"table": [], "index": []}
     for kind, name, table, sql in rows:
         written = _plain(str(sql or ""))
         known = _KNOWN.get((kind, name, table))
         is_virtual = written.upper().startswith("CREATE VIRTUAL")
-        if known is not None or is_virtual or kind not in {"table", "index"}:
+        if known is not None or is_virtual or kind not in plain:
             if written != known:
                 return f"the {'virtual table' if is_virtual else kind} “{name}”"
-        elif kind == "index" and (" WHERE " in written.upper() or _computes(connection, name)):
+        elif kind == "index" and " WHERE " in written.upper():
             return f"the index “{name}”"
-        elif kind == "table" and _has_computed_columns(connection, name):
-            return f"a column of the table “{name}”"
+        else:
+            plain[kind].append(str(name))
+    for kind, names in plain.items():
+        if computing := connection.value(_COMPUTING[kind], json.dumps(names)):
+            return f"{'the index' if kind == 'index' else 'a column of the table'} “{computing}”"
     return ""
 
 
@@ -198,34 +208,21 @@ _KNOWN = {
 }
 
 
-def _computes(connection: Connection, index: str) -> bool:
-    """Tell whether an index is of an expression."""
-    columns = connection.exec_driver_sql("SELECT cid FROM pragma_index_xinfo(?)", (index,))
-    return any(cid == _EXPRESSION for cid in columns.scalars())
-
-
-def _has_computed_columns(connection: Connection, table: str) -> bool:
-    """Tell whether a table has a generated column, or one with a call as its default."""
-    facts = "SELECT hidden OR instr(coalesce(dflt_value, ''), '(') FROM pragma_table_xinfo(?)"
-    return any(connection.exec_driver_sql(facts, (table,)).scalars())
-
-
-_EXPRESSION = -2
-
-
 def differences(path: Path) -> list[str]:
     """Return how the tables of a library differ from the expected schema."""
+    from lpisearch.storage import tables
+
     with (
         Database.connect(path, writable=False) as database,
         translate_errors(path),
         database.reading() as connection,
     ):
-        return storage_tables.differences(connection)
+        return tables.differences(connection.core)
 
 
 def schema_digest(connection: Connection) -> str:
     """Return a digest of all tables, indexes and triggers."""
-    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    rows = connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master")
     lines = sorted(" ".join(" ".join(map(str, row)).split()) for row in rows)
     return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -253,6 +250,11 @@ _AT_ONCE = 500
 
 def copy_rows(source: Connection, copy: Connection) -> None:
     """Copy the rows of all tables but the index register, whose files are elsewhere."""
+    from sqlalchemy import insert, select
+
+    from lpisearch.storage.dialects import with_checksum
+    from lpisearch.storage.tables import INDEXES, METADATA, SETTINGS
+
     for table in METADATA.sorted_tables:
         if table is INDEXES:
             continue

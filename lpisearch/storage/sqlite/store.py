@@ -1,69 +1,28 @@
-"""SQLite store, transactions, changes and health."""
+"""SQLite changes and health."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import time
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Table, text, update
-from sqlalchemy.exc import DatabaseError
 
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.documents import DocumentRow, Finding
 from lpisearch.storage import tables
 from lpisearch.storage.changes import SQLChanges
+from lpisearch.storage.dialects import columns_of, seal, sealed
 from lpisearch.storage.health import FULL_TEXT, UNREAD, Origin, SQLHealth, full_text_finding
-from lpisearch.storage.integrity import MEND, columns_of, damaged, seal, sealed
+from lpisearch.storage.integrity import HEAD, MEND, damaged
 from lpisearch.storage.sqlite import fulltext, schema
-from lpisearch.storage.sqlite.database import UNREADABLE, Database, state_token
-from lpisearch.storage.store import ReadTransaction, Store, Transaction
+from lpisearch.storage.sqlite.database import Database, unreadable
 from lpisearch.storage.tables import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-
-
-class SQLiteReadTransaction(ReadTransaction):
-    """One unchanging state of a library."""
-
-    @cached_property
-    def lexical(self) -> fulltext.SQLiteLexical:
-        """The FTS5 index over the tokens."""
-        return fulltext.SQLiteLexical(self._connection)
-
-    def state(self) -> str:
-        """Return a token of this state: equal tokens mean equal content."""
-        return str(state_token(self._connection))
-
-
-class SQLiteTransaction(Transaction, SQLiteReadTransaction):
-    """Changes that are committed as a whole or not at all."""
-
-    @cached_property
-    def changes(self) -> SQLiteChanges:
-        """Writes of documents."""
-        return SQLiteChanges(self._connection)
-
-    @cached_property
-    def health(self) -> SQLiteHealth:
-        """Damage and its repair."""
-        return SQLiteHealth(self._connection)
-
-
-class LibraryStore(Store):
-    """A library in one SQLite file."""
-
-    path: Path
-    _kinds = SQLiteReadTransaction, SQLiteTransaction
-
-    def size_bytes(self) -> int:
-        """Return the size of the database and its write-ahead log."""
-        parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        return sum(part.stat().st_size for part in parts if part.exists())
 
 
 _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash "
@@ -132,7 +91,7 @@ class SQLiteHealth(SQLHealth):
     def differences(self) -> Iterator[Finding]:
         """Yield the findings that need no writing, the quickest first."""
         yield self._integrity()
-        if tables.revision(self.connection) == tables.HEAD:
+        if tables.revision(self.connection.core) == HEAD:
             yield self._schema()
             yield from self._cells()
 
@@ -161,10 +120,10 @@ class SQLiteHealth(SQLHealth):
 
     def _integrity(self) -> Finding:
         try:
-            lines = list(self.connection.execute(text("PRAGMA integrity_check(20)")).scalars())
-            lost = list(self.connection.execute(text("PRAGMA foreign_key_check")))
-        except DatabaseError as error:
-            return damaged(str(error.orig))
+            lines = self.connection.column("PRAGMA integrity_check(20)")
+            lost = self.connection.rows("PRAGMA foreign_key_check").fetchall()
+        except sqlite3.DatabaseError as error:
+            return damaged(str(error))
         if lines != ["ok"]:
             return damaged("; ".join(map(str, lines[:_SHOWN])))
         if any(row[0] == "documents" for row in lost):
@@ -197,10 +156,10 @@ class SQLiteHealth(SQLHealth):
         try:
             fulltext.check(self.connection)
             return full_text_finding(in_sync=fulltext.finds_its_terms(self.connection, _TERMS))
-        except DatabaseError as error:
-            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-            if code in _CANNOT_WRITE:  # FTS5 can only compare a database that it may write
-                return Finding(FULL_TEXT, ok=True, detail=f"not compared: {error.orig}")
+        except sqlite3.DatabaseError as error:
+            # FTS5 can only compare a database that it may write.
+            if error.sqlite_errorcode & 0xFF in _CANNOT_WRITE:
+                return Finding(FULL_TEXT, ok=True, detail=f"not compared: {error}")
             return full_text_finding(in_sync=False)
 
 
@@ -214,8 +173,10 @@ def first_damage(path: Path, seconds: float) -> str:
         ):
             findings = SQLiteHealth(connection).differences()
             damage = next((finding.detail for finding in findings if not finding.ok), "")
-    except (LpiSearchError, *UNREADABLE) as error:
-        damage = error.what if isinstance(error, LpiSearchError) else f"it cannot be read ({error})"
+    except LpiSearchError as error:
+        damage = error.what
+    except unreadable() as error:
+        damage = f"it cannot be read ({error})"
     return "" if time.monotonic() > deadline else damage
 
 

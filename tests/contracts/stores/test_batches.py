@@ -36,7 +36,7 @@ def _write(store: Store, writer: BatchWriter, *batch: Incoming) -> list[Written]
 
 def _texts(store: Store) -> dict[str | None, str]:
     with store.reading() as snapshot:
-        return {one.id: one.text for one in snapshot.documents.stream(Filter())}
+        return {one.id: one.text for one in snapshot.corpus.stream(Filter())}
 
 
 def _matches(store: Store, word: str) -> list[int]:
@@ -61,7 +61,7 @@ def test_added_updated_unchanged(store: Store) -> None:
     assert _texts(store) == {"a": "boats"}
     assert (_matches(store, "ships"), _matches(store, "boats")) == ([], [1])
     with store.reading() as snapshot:
-        assert snapshot.labels.by_key(Filter()) == {1: ["old"]}
+        assert snapshot.corpus.labels(Filter()) == {1: ["old"]}
     _assert_in_step(store)
 
 
@@ -120,7 +120,7 @@ def test_a_document_of_a_missing_file_moves(store: Store, labels: tuple[str, ...
     with store.writing() as transaction:
         transaction.sources.delete_empty([1, 2])
         assert [one.id for one in transaction.sources.known().values()] == [2]
-        (entry, _) = transaction.documents.entries(Filter(), -1, 0)
+        (entry, _) = transaction.corpus.entries(Filter(), -1, 0)
         assert transaction.documents.only("new/2.txt") == 1
     assert (entry.labels, entry.predicted[0].label) == ((*labels, "sea"), "guess")
     _assert_in_step(store)

@@ -211,7 +211,7 @@ def test_only_allowed_documents_are_candidates(snapshot: ReadTransaction) -> Non
 
 
 def test_terms_are_counted_by_their_documents(snapshot: ReadTransaction) -> None:
-    tokens = snapshot.corpus.tokens(snapshot.documents.keys())
+    tokens = snapshot.documents.tokens(snapshot.documents.keys())
     every = {token for joined in tokens for token in joined.split()}
     assert snapshot.lexical.count_terms(1) == len(every)
     common = [token for token in every if sum(token in one.split() for one in tokens) > 1]

@@ -26,15 +26,17 @@ def test_every_document_is_in_one_shard(snapshot: ReadTransaction) -> None:
     assert keys == sorted(keys) == snapshot.documents.keys()
     hashes = [content for shard in shards for content in shard.hashes]
     assert dict(zip(keys, hashes, strict=True)) == snapshot.corpus.content_hashes(EVERY)
-    assert [tokens for shard in shards for tokens in shard.tokens] == snapshot.corpus.tokens(keys)
+    assert [tokens for shard in shards for tokens in shard.tokens] == snapshot.documents.tokens(
+        keys
+    )
 
 
 def test_tokens_of_some_documents(snapshot: ReadTransaction) -> None:
     keys = snapshot.documents.keys()
-    tokens = dict(zip(keys, snapshot.corpus.tokens(keys), strict=True))
+    tokens = dict(zip(keys, snapshot.documents.tokens(keys), strict=True))
     wanted = keys[::-1] * 60
-    assert snapshot.corpus.tokens([*wanted, 999]) == [*(tokens[key] for key in wanted), ""]
-    assert snapshot.corpus.tokens([]) == []
+    assert snapshot.documents.tokens([*wanted, 999]) == [*(tokens[key] for key in wanted), ""]
+    assert snapshot.documents.tokens([]) == []
 
 
 @pytest.mark.parametrize(
@@ -53,8 +55,8 @@ def test_a_filter_means_the_same_everywhere(
     rows = list(snapshot.corpus.content_hashes(wanted))
     assert len(rows) == number
     assert [row for shard in snapshot.corpus.shards(wanted) for row in shard.keys] == rows
-    assert sorted(snapshot.labels.by_key(wanted)) == rows
-    assert sorted(snapshot.labels.splits_by_key(wanted)) == rows
+    assert sorted(snapshot.corpus.labels(wanted)) == rows
+    assert sorted(snapshot.corpus.splits(wanted)) == rows
     documents, characters, every = snapshot.corpus.size(wanted)
     shards = snapshot.corpus.shards(wanted)
     lengths = [len(tokens) for shard in shards for tokens in shard.tokens]

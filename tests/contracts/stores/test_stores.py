@@ -42,9 +42,9 @@ from lpisearch.storage import (
     upgrade_store,
     writer_lock,
 )
-from lpisearch.storage.filters import Prefix
 from lpisearch.storage.integrity import content_hash
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
+from lpisearch.storage.reading import Prefix
 from lpisearch.storage.store import ReadTransaction, Store
 
 Fill = Callable[..., None]
@@ -70,7 +70,7 @@ def test_a_new_library_is_empty_and_of_this_schema(place: Location) -> None:
     with create_store(place) as store, store.reading() as snapshot:
         assert store.writable
         assert store.path == place
-        assert snapshot.documents.count(EVERY) == 0
+        assert snapshot.documents.count_and_sum(EVERY)[0] == 0
         assert snapshot.revision() == schema_revision()
         assert store.size_bytes() > 0
     assert upgrade_store(place) is None
@@ -83,7 +83,7 @@ def test_a_snapshot_sees_one_state_while_others_write(store: Store, fill: Fill) 
         assert _ids(before) == ["a"]
         fill(store, [{"id": "a", "text": "boat"}, {"id": "b", "text": "ship"}])
         assert _ids(before) == ["a"]
-        assert [one.text for one in before.documents.stream(EVERY)] == ["ship"]
+        assert [one.text for one in before.corpus.stream(EVERY)] == ["ship"]
         assert before.lexical.allowed(EVERY) is None
         assert [key for key, _ in before.lexical.bm25(["ship"])] == [1]
         with readers.reading() as after:
@@ -145,8 +145,8 @@ def test_threads_read_side_by_side(store: Store, fill: Fill) -> None:
         seen: set[tuple[int, int]] = set()
         while not stopped.is_set() or not seen:
             with readers.reading() as snapshot:
-                counted = snapshot.documents.count(EVERY)
-                seen.add((counted, len(list(snapshot.documents.stream(EVERY)))))
+                counted = snapshot.documents.count_and_sum(EVERY)[0]
+                seen.add((counted, len(list(snapshot.corpus.stream(EVERY)))))
         return seen
 
     fill(store, [{"id": "0", "text": "ship"}])
@@ -195,14 +195,14 @@ def test_a_document_comes_back_whole(store: Store) -> None:
     with store.writing() as transaction:
         transaction.changes.insert([_write(WHOLE, 7, "one two")], NOW)
     with store.reading() as snapshot:
-        assert snapshot.documents.load([7, 8]) == [WHOLE]
-        assert list(snapshot.documents.stream(EVERY)) == [WHOLE]
+        assert snapshot.corpus.load([7, 8]) == [WHOLE]
+        assert list(snapshot.corpus.stream(EVERY)) == [WHOLE]
         assert list(snapshot.documents.texts([7, 8])) == [(7, WHOLE.title, WHOLE.text)]
         assert list(snapshot.documents.texts([7], 3)) == [(7, WHOLE.title, "One")]
-        (entry,) = snapshot.documents.entries(EVERY, 10, 0)
+        (entry,) = snapshot.corpus.entries(EVERY, 10, 0)
         assert (entry.id, entry.title, entry.labels) == (WHOLE.id, WHOLE.title, WHOLE.labels)
         assert snapshot.corpus.content_hashes(EVERY) == {7: content_hash(WHOLE)}
-        assert snapshot.corpus.tokens([7]) == ["one two"]
+        assert snapshot.documents.tokens([7]) == ["one two"]
 
 
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"], ids=["nul", "half-a-pair"])
@@ -235,7 +235,7 @@ def test_numbers_beyond_32_bits(store: Store) -> None:
     with store.reading() as snapshot:
         assert snapshot.sources.known()["/big"] == source
         assert snapshot.documents.keys() == [2**40]
-        assert snapshot.corpus.count_and_sum(EVERY) == (1, 2**40)
+        assert snapshot.documents.count_and_sum(EVERY) == (1, 2**40)
         assert [key for key, _ in snapshot.lexical.bm25(["x"], {2**40})] == [2**40]
 
 
@@ -285,9 +285,9 @@ def test_names_mean_one_document(store: Store, fill: Fill) -> None:
 def test_pages_of_a_listing(store: Store, fill: Fill) -> None:
     fill(store, [{"id": name, "text": name, "split": name} for name in "cab"])
     with store.reading() as snapshot:
-        pages = [snapshot.documents.entries(EVERY, 2, offset) for offset in (0, 2, 4)]
+        pages = [snapshot.corpus.entries(EVERY, 2, offset) for offset in (0, 2, 4)]
         assert [[entry.id for entry in page] for page in pages] == [["c", "a"], ["b"], []]
-        assert len(snapshot.documents.entries(EVERY, -1, 0)) == 3
+        assert len(snapshot.corpus.entries(EVERY, -1, 0)) == 3
         assert snapshot.labels.split_counts() == {"a": 1, "b": 1, "c": 1}
 
 
@@ -297,7 +297,7 @@ def test_labels_by_hand_hold_for_new_content(store: Store, fill: Fill) -> None:
         assert transaction.labels.edit([1], ["three", "one"], ["two", "four"]) == (1, 1)
     fill(store, [{"id": "a", "text": "y", "labels": ("two", "four")}])
     with store.reading() as snapshot:
-        assert snapshot.documents.load([1])[0].labels == ("four", "one", "three")
+        assert snapshot.corpus.load([1])[0].labels == ("four", "one", "three")
         assert snapshot.labels.rejected([1]) == {1: {"two"}}
     with store.writing() as transaction:
         transaction.changes.delete([1])
@@ -314,9 +314,9 @@ def test_predicted_labels_are_no_labels(store: Store, fill: Fill) -> None:
         assert snapshot.labels.predicted_counts() == {"x": 2, "y": 1}
         found = snapshot.labels.predicted([1, 3])
         assert found == {1: (PredictedLabel("y", 0.5, "svm"), PredictedLabel("x", 0.4, "svm"))}
-        assert snapshot.documents.count(Filter(predicted=("y",))) == 1
-        assert snapshot.documents.count(Filter(("given",), predicted=("y",))) == 2
-        assert snapshot.documents.count(Filter(("nothing",))) == 0
+        assert snapshot.documents.count_and_sum(Filter(predicted=("y",)))[0] == 1
+        assert snapshot.documents.count_and_sum(Filter(("given",), predicted=("y",)))[0] == 2
+        assert snapshot.documents.count_and_sum(Filter(("nothing",)))[0] == 0
         assert snapshot.documents.details([2])[2].predicted == (PredictedLabel("x", 1.0, "svm"),)
     fill(store, [{"id": "b", "text": "new"}])
     with store.writing() as transaction:
@@ -339,7 +339,7 @@ def test_a_listing_is_sorted(store: Store, fill: Fill) -> None:
     )
     with store.reading() as snapshot:
         orders = {
-            sort: "".join(entry.id for entry in snapshot.documents.entries(EVERY, -1, 0, sort))
+            sort: "".join(entry.id for entry in snapshot.corpus.entries(EVERY, -1, 0, sort))
             for sort in ENTRY_SORTS
         }
     assert orders == {
@@ -382,14 +382,15 @@ def test_tokens_made_anew_are_what_is_found(store: Store, fill: Fill) -> None:
         transaction.changes.replace_tokens({2: "boat boats"}, {2: Traits("german")})
         transaction.changes.replace_tokens({}, {})
     with store.reading() as snapshot:
-        assert snapshot.corpus.tokens([2]) == ["boat boats"]
+        assert snapshot.documents.tokens([2]) == ["boat boats"]
         assert [key for key, _ in snapshot.lexical.bm25(["ship"])] == [1]
         assert snapshot.lexical.some_with("boat", 9) == [2]
         assert snapshot.documents.traits_of([1, 2]) == {2: ("german", "", "")}
         assert snapshot.documents.details([1, 2])[2].language == "german"
         assert snapshot.documents.languages() == {"german": 1}
         for value in ("german", "de"):
-            assert snapshot.documents.count(Filter(metadata=(("language", value),))) == 1
+            where = Filter(metadata=(("language", value),))
+            assert snapshot.documents.count_and_sum(where)[0] == 1
 
 
 def test_a_sound_library_has_nothing_to_mend(store: Store, fill: Fill) -> None:
@@ -429,8 +430,8 @@ def test_sections_belong_to_their_document(store: Store) -> None:
         writes = [_write(Document("", "a b", "a", sections=sections)), _write(plain, 2, "", 2)]
         transaction.changes.insert(writes, NOW)
     with store.reading() as snapshot:
-        assert [one.sections for one in snapshot.documents.load([1, 2])] == [sections, ()]
-        assert [one.sections for one in snapshot.documents.stream(EVERY)] == [sections, ()]
+        assert [one.sections for one in snapshot.corpus.load([1, 2])] == [sections, ()]
+        assert [one.sections for one in snapshot.corpus.stream(EVERY)] == [sections, ()]
         assert snapshot.documents.sections([1, 2, 3]) == {1: sections}
     with store.writing() as transaction:
         changed = replace(plain, id="a", sections=sections[:1])
@@ -494,7 +495,7 @@ def test_each_state_has_a_mark(store: Store, fill: Callable[[Store, Any], None])
         transaction.rollback()
     assert mark() == seen[-1]
     with store.writing() as transaction:
-        transaction.documents.count(EVERY)
+        transaction.documents.count_and_sum(EVERY)[0]
     assert mark() == seen[-1]
     with store.writing() as transaction:
         transaction.settings.set("name", {"value": 1})

@@ -29,7 +29,7 @@ from lpisearch.options import IndexOptions
 from lpisearch.search.notes import out_of_date
 from lpisearch.search.session import Session
 from lpisearch.storage import open_store
-from lpisearch.storage.corpus import SQLCorpus
+from lpisearch.storage.reading import SQLDocuments
 from tests.indexing import open_index
 
 if TYPE_CHECKING:
@@ -260,13 +260,13 @@ def test_documents_are_counted_once_for_each_state(
     """To count a million documents takes longer than to answer; what came since is noticed."""
     build_index(shelf, IndexOptions(method="lsi", dims=2))
     counted: list[Filter] = []
-    count = SQLCorpus.count_and_sum
+    count = SQLDocuments.count_and_sum
 
-    def watched(corpus: SQLCorpus, wanted: Filter) -> tuple[int, int]:
+    def watched(documents: SQLDocuments, wanted: Filter) -> tuple[int, int]:
         counted.append(wanted)
-        return count(corpus, wanted)
+        return count(documents, wanted)
 
-    monkeypatch.setattr(SQLCorpus, "count_and_sum", watched)
+    monkeypatch.setattr(SQLDocuments, "count_and_sum", watched)
     with Session(shelf) as session:
         for _ in range(3):
             with session.snapshot() as snapshot:

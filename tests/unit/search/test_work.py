@@ -12,7 +12,7 @@ from lpisearch.index.build import build_index
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, IngestOptions
 from lpisearch.search.snippets import snippet
-from lpisearch.storage.corpus import SQLDocuments
+from lpisearch.storage.reading import SQLDocuments
 from lpisearch.storage.sqlite.database import Cursor
 
 if TYPE_CHECKING:

@@ -142,7 +142,7 @@ def test_ranks_are_those_of_a_library_without_the_window(built: Built) -> None:
     places = np.arange(0, 120, 10)
     rng = np.random.default_rng(0)
     with open_store(library) as store, store.reading() as snapshot:
-        tokens = snapshot.corpus.tokens(index.document_rows[places].tolist())
+        tokens = snapshot.documents.tokens(index.document_rows[places].tolist())
     contest = Contest.of_index(index, places, rng)
     cut = cut_windows(places, contest.numbered(tokens), 8, rng)
     found = contest.reciprocal_ranks(cut, (0.0,))[:, 0]

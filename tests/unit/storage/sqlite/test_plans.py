@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine, delete, select, update
 from sqlalchemy.dialects import sqlite
 
-from lpisearch.storage.filters import among
+from lpisearch.storage.corpus import among
 from lpisearch.storage.tables import DOCUMENTS, METADATA, TOKENS
 
 if TYPE_CHECKING:
