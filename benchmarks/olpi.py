@@ -34,7 +34,8 @@ from lpisearch.graphs.neighbours import nearest
 from lpisearch.methods.linalg import graph_grams, whole_space
 from lpisearch.methods.lpi import LPI
 from lpisearch.methods.lpp import LPP
-from lpisearch.methods.olpi import OLPI, orthogonal_directions
+from lpisearch.methods.olpi import OLPI
+from lpisearch.methods.orthogonal import orthogonal_directions
 from lpisearch.methods.rlpi import RLPI
 from lpisearch.numeric.rows import unit_rows
 

@@ -47,8 +47,8 @@ _HOMES = {
     "lpisearch.remote": "RemoteLibrary connect",
     "lpisearch.remote.coroutines": "AsyncLibrary",
     _METHODS: """
-        FSSL KRLPI LPFL LPI LPP LSI LSLPI NMF OLPI PCA PLSI RLPI SLPI SPCA SPG Eigenmaps
-        LaplacianScore
+        FSSL GNMF KOLPI KRLPI LPFL LPI LPP LSC LSDA LSI LSLPI MCFS NMF NPE OLPI PCA PLSI RLPI
+        SLPI SPCA SPG Eigenmaps LaplacianScore
     """,
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -59,14 +59,20 @@ if TYPE_CHECKING:
     from lpisearch.library import open_library as _open
     from lpisearch.methods.eigenmaps import Eigenmaps as Eigenmaps
     from lpisearch.methods.fsslpi import FSSL as FSSL
+    from lpisearch.methods.gnmf import GNMF as GNMF
+    from lpisearch.methods.kolpi import KOLPI as KOLPI
     from lpisearch.methods.krlpi import KRLPI as KRLPI
     from lpisearch.methods.laplacian_score import LaplacianScore as LaplacianScore
     from lpisearch.methods.lpfl import LPFL as LPFL
     from lpisearch.methods.lpi import LPI as LPI
     from lpisearch.methods.lpp import LPP as LPP
     from lpisearch.methods.ls_lpi import LSLPI as LSLPI
+    from lpisearch.methods.lsc import LSC as LSC
+    from lpisearch.methods.lsda import LSDA as LSDA
     from lpisearch.methods.lsi import LSI as LSI
+    from lpisearch.methods.mcfs import MCFS as MCFS
     from lpisearch.methods.nmf import NMF as NMF
+    from lpisearch.methods.npe import NPE as NPE
     from lpisearch.methods.olpi import OLPI as OLPI
     from lpisearch.methods.pca import PCA as PCA
     from lpisearch.methods.plsi import PLSI as PLSI

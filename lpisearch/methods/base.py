@@ -17,7 +17,12 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    check_non_negative,
+    validate_data,
+)
 
 from lpisearch.graphs.affinity import Affinity, as_affinity
 from lpisearch.graphs.base import (
@@ -346,6 +351,22 @@ class GraphTransformer(GraphParameters, DocumentTransformer):
         shares, _ = memberships(y, n_documents)
         return "label" if np.diff(shares.indptr).all() else "blend"
 
+    def _edge_arrays(self, y: Any, affinity: Any, n_documents: int) -> dict[str, NDArray[Any]]:
+        """Return how a new document finds its neighbours, and how its edges are weighted."""
+        name = "nearest" if affinity is not None else self._graph_name(y, n_documents)
+        graph = GRAPHS[name]
+        most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
+        if edge_weights in {"self-tuning", "fuzzy"}:
+            edge_weights = "cosine"
+        if graph.has_ball:
+            most, least = n_documents, self.graph_options.min_cosine
+        elif graph.is_complete:
+            most, edge_weights = n_documents, "cosine"
+        return {
+            "edge_weights": np.array([edge_weights]),
+            "edge_limits": np.array([most, least, self.heat_scale], np.float64),
+        }
+
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         """Add the time of the block to a stage in `seconds_`."""
@@ -356,6 +377,34 @@ class GraphTransformer(GraphParameters, DocumentTransformer):
 
 class GraphProjection(GraphTransformer, Projection):
     """A linear map that learns from a document graph."""
+
+
+class SelectedTerms(TermSelector, GraphProjection):
+    """A linear map whose dimensions are terms; `selected_` has their columns, best first."""
+
+    scores_: Floats
+
+    def transform(self, X: Any) -> Floats:
+        """Select columns: the result is `X @ components_.T`."""
+        check_is_fitted(self, "selected_")
+        chosen: Any = self._documents(X, reset=False)[:, self.selected_]
+        return chosen if isinstance(chosen, np.ndarray) else np.asarray(chosen.toarray())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the selected terms, best first."""
+        return np.asarray(_check_feature_names_in(self, input_features)[self.selected_])
+
+    @property
+    def components_(self) -> Floats:  # type: ignore[override]  # thousands of rows: made on demand
+        """The selection as a dense matrix, n_components_ x n_terms."""
+        matrix = np.zeros((self.n_components_, len(self.scores_)), self.eigenvalues_.dtype)
+        matrix[np.arange(self.n_components_), self.selected_] = 1
+        return matrix
+
+    def _select(self, terms: NDArray[np.intp], values: Floats) -> None:
+        """Store the selected terms and the value of each, best first."""
+        self.selected_, self.eigenvalues_ = terms, values
+        self._set_dimensions(len(terms), int(self.n_components), len(self.scores_))
 
 
 class Embedding(DocumentTransformer):

@@ -164,6 +164,27 @@ _METHODS = (
         is_nested=True,
     ),
     Method(
+        "npe",
+        "npe:NPE",
+        "as `lpi`, with the weights that rebuild each document from its neighbours (He, Cai, Yan, "
+        "Zhang, 2005)",
+        Cost(6, 200),
+        own=("svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+    ),
+    Method(
+        "lsda",
+        "lsda:LSDA",
+        "near to neighbours of its class, far from others: β L_b + (1 - β) W_w against D_w (Cai "
+        "and others, 2007)",
+        Cost(6, 200),
+        own=("balance", "shrinkage", "svd_components", "random_state"),
+        has_graph=True,
+        is_nested=True,
+        keeps_constant=True,
+    ),
+    Method(
         "lsi",
         "lsi:LSI",
         "leading singular vectors of X",
@@ -210,6 +231,17 @@ _METHODS = (
         own=("n_selected", "centred", "svd_components", "random_state"),
         has_graph=True,
         is_nested=True,
+    ),
+    Method(
+        "mcfs",
+        "mcfs:MCFS",
+        "selects the terms with the largest weights in sparse regressions of the eigenvectors of "
+        "the graph (Cai, Zhang, He, 2010)",
+        Cost(1.5, rounds=5),
+        own=("n_responses", "cardinality", "solver", "tolerance", "random_state"),
+        chooses=frozenset({"cardinality"}),
+        has_graph=True,
+        selects_terms=True,
     ),
     Method(
         "slpi",
@@ -287,6 +319,17 @@ _METHODS = (
         documents_a_dimension=10,
     ),
     Method(
+        "gnmf",
+        "gnmf:GNMF",
+        "X ≈ V Uᵀ without negative entries, where neighbours have similar parts (Cai, He, Han, "
+        "Huang, 2011)",
+        Cost(7, rounds=25),
+        own=("graph_weight", "n_init", "max_iter", "random_state"),
+        has_graph=True,
+        is_linear=False,
+        documents_a_dimension=10,
+    ),
+    Method(
         "eigenmaps",
         "eigenmaps:Eigenmaps",
         "leading eigenvectors of W y = λ D y are the places (lpp-analysis-2005)",
@@ -294,6 +337,15 @@ _METHODS = (
         own=("solver", "tolerance", "random_state"),
         chooses=frozenset({"n_components"}),
         has_graph=True,
+        is_linear=False,
+        is_nested=True,
+    ),
+    Method(
+        "lsc",
+        "lsc:LSC",
+        "singular vectors of the weights between documents and landmarks (Chen, Cai, 2011)",
+        Cost(1),
+        own=("landmarks", "n_neighbors", "gamma", "eigenvalue_power", "random_state"),
         is_linear=False,
         is_nested=True,
     ),
@@ -313,6 +365,21 @@ _METHODS = (
         has_kernel=True,
         is_linear=False,
         is_nested=True,
+    ),
+    Method(
+        "kolpi",
+        "kolpi:KOLPI",
+        "as `olpi`, in the space of a kernel of the cosine (olpi-2005, section 6)",
+        Cost(1),
+        own=(
+            *("kernel", "gamma", "coef0", "degree", "exact_documents", "landmarks"),
+            "random_state",
+        ),
+        has_graph=True,
+        has_kernel=True,
+        is_linear=False,
+        is_nested=True,
+        keeps_constant=True,
     ),
 )
 

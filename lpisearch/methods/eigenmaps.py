@@ -5,21 +5,14 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lpisearch.graphs.base import GRAPHS, Graph
 from lpisearch.methods.base import Embedding, generator, with_fixed_signs
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
-from lpisearch.methods.placement import SAME, InvertedRows
+from lpisearch.methods.placement import InvertedRows, average_duplicates
 from lpisearch.methods.responses import ResponseTransformer
 from lpisearch.numeric.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
-
-    from lpisearch.graphs.affinity import Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -104,58 +97,13 @@ class Eigenmaps(ResponseTransformer, Embedding):
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         responses = self._responses(X, y, affinity, generator(self.random_state))
         rows = SparseRows.of_matrix(X).unit()
-        places = _shared(responses.vectors, rows)
+        places = average_duplicates(responses.vectors, rows)
         self._store_vectors(with_fixed_signs(places.T).T, responses.requested)
         self.eigenvalues_ = responses.values
         self._fitted = InvertedRows.of_rows(rows)
-        name = "nearest" if affinity is not None else self._graph_name(y, X.shape[0])
-        self._edges = self._edge_arrays(GRAPHS[name], X.shape[0])
+        self._edges = self._edge_arrays(y, affinity, X.shape[0])
 
     def placement_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers that the Nyström step takes, by name."""
         places = {"places": self.embedding_, "eigenvalues": self.eigenvalues_}
         return places | self._edges | self._fitted.arrays()
-
-    def _edge_arrays(self, graph: Graph, n_documents: int) -> dict[str, NDArray[Any]]:
-        """Return how a new document finds its neighbours, and how its edges are weighted."""
-        most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
-        if edge_weights in {"self-tuning", "fuzzy"}:
-            edge_weights = "cosine"
-        if graph.has_ball:
-            most, least = n_documents, self.graph_options.min_cosine
-        elif graph.is_complete:
-            most, edge_weights = n_documents, "cosine"
-        return {
-            "edge_weights": np.array([edge_weights]),
-            "edge_limits": np.array([most, least, self.heat_scale], np.float64),
-        }
-
-
-def _shared(places: Floats, rows: SparseRows) -> Floats:
-    """Replace the places of documents in the same direction by their mean."""
-    places = places.copy()
-    for group in _same_directions(rows):
-        places[group] = places[group].mean(axis=0)
-    return places
-
-
-def _same_directions(rows: SparseRows) -> Iterator[NDArray[np.intp]]:
-    """Yield groups of documents that differ in length only.
-
-    Only documents with the same terms can, so few are compared.
-    """
-    groups: dict[bytes, list[int]] = {}
-    entries = list(rows)
-    orders = [np.argsort(terms) for terms, _ in entries]
-    for number, ((terms, _), order) in enumerate(zip(entries, orders, strict=True)):
-        if len(terms):
-            groups.setdefault(terms[order].tobytes(), []).append(number)
-    for numbers in groups.values():
-        rest = np.array(numbers)
-        weights = np.array([entries[row][1][orders[row]] for row in numbers], np.float64)
-        while len(rest) > 1:
-            same = weights @ weights[0] > 1 - SAME
-            same[0] = True
-            if np.count_nonzero(same) > 1:
-                yield rest[same]
-            rest, weights = rest[~same], weights[~same]

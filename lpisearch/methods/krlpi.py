@@ -11,37 +11,23 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
-from lpisearch.methods.base import (
-    Embedding,
-    check_choice,
-    check_count,
-    check_not_negative,
-    generator,
-)
-from lpisearch.methods.catalogue import (
-    CATALOGUE,
-    DIMENSIONS,
-    EXACT_DOCUMENTS,
-    LANDMARKS,
-)
+from lpisearch.methods.base import check_not_negative, generator
+from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
+from lpisearch.methods.kernels import LEAST, KernelEmbedding, Kernels
 from lpisearch.methods.linalg import whitening
-from lpisearch.methods.placement import KERNELS, InvertedRows, kernel
 from lpisearch.methods.regression import solve_shifted
 from lpisearch.methods.responses import ResponseTransformer, alpha_of_spectrum, choose_kernel_alpha
-from lpisearch.numeric.rows import SparseRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from lpisearch.graphs.affinity import Floats
 
 
 @dataclass(eq=False, repr=False)
-class KRLPI(ResponseTransformer, Embedding):
+class KRLPI(ResponseTransformer, KernelEmbedding):
     """Regularised locality preserving indexing in a reproducing kernel Hilbert space.
 
     1. The responses y place every document near its neighbours, as in `RLPI`: leading
@@ -128,13 +114,7 @@ class KRLPI(ResponseTransformer, Embedding):
 
     n_components: int | str = DIMENSIONS
     _: KW_ONLY
-    kernel: str = "rbf"
-    gamma: float = 1.0
-    coef0: float = 1.0
-    degree: int = 2
     alpha: float | str = 1.0
-    exact_documents: int = EXACT_DOCUMENTS
-    landmarks: int = LANDMARKS
     solver: str = "auto"
     tolerance: float = 0.05
     random_state: Any = 0
@@ -146,55 +126,24 @@ class KRLPI(ResponseTransformer, Embedding):
         self._store_vectors(responses.vectors, responses.requested)
         self.eigenvalues_ = responses.values
         with self._timed("regression"):
-            rows = SparseRows.of_matrix(X).unit()
-            weights = responses.values ** (2 * self.eigenvalue_power)
-            self._regress(rows, weights, responses.freedom_cost, rng)
-
-    def placement_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers that the kernel expansion takes, by name."""
-        return {
-            "coefficients": self._coefficients,
-            "kernel": np.array([self.kernel]),
-            "kernel_numbers": np.array([self.gamma, self.coef0, self.degree], np.float64),
-            **self._inverted.arrays(),
-        }
-
-    def _regress(
-        self, rows: SparseRows, weights: Any, cost: float, rng: np.random.Generator
-    ) -> None:
-        """Replace the responses in `embedding_` by the values of the fitted functions."""
-        shape = (len(rows), rows.n_terms)
-        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
-        active = np.flatnonzero(rows.lengths)
-        Y = self.embedding_[active].astype(np.float64)
-        kernels = Kernels(U[active], self.kernel, (self.gamma, self.coef0, self.degree))
-        count = None if len(active) <= self.exact_documents else self.landmarks
-        solution = kernel_ridge(kernels, Y, self.alpha, weights, cost, rng=rng, count=count)
-        self.alpha_ = solution.alpha
-        self.landmarks_ = active[solution.landmarks]
-        # As for the other methods: the largest absolute entry of each dimension is positive.
-        largest = np.abs(solution.places).argmax(axis=0)
-        signs = np.where(solution.places[largest, np.arange(len(largest))] < 0, -1.0, 1.0)
-        self._coefficients = solution.coefficients * signs
-        self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
-        self.embedding_ = np.zeros_like(self.embedding_)
-        self.embedding_[active] = solution.places * signs
+            kernels = self._kernels(X)
+            solution = kernel_ridge(
+                kernels,
+                self.embedding_[kernels.documents].astype(np.float64),
+                self.alpha,
+                responses.values ** (2 * self.eigenvalue_power),
+                responses.freedom_cost,
+                rng=rng,
+                count=None if len(kernels) <= self.exact_documents else self.landmarks,
+            )
+            self.alpha_ = solution.alpha
+            landmarks, coefficients, places, _ = solution
+            self._store_functions(kernels, landmarks, coefficients, places)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        self._check_kernel()
         check_not_negative("alpha", self.alpha, auto=True)
-        for name in ("gamma", "coef0"):
-            check_not_negative(name, getattr(self, name))
-        for name in ("degree", "exact_documents", "landmarks"):
-            check_count(name, getattr(self, name))
-        check_choice("kernel", self.kernel, KERNELS)
-        if self.gamma == 0:
-            raise ValueError("gamma must be above 0: with 0, all documents are the same.")
-
-
-ROWS = 512
-# Directions of the landmarks with a squared length below this share are rounding.
-LEAST = 1e-10
 
 
 class KernelRidge(NamedTuple):
@@ -204,33 +153,6 @@ class KernelRidge(NamedTuple):
     coefficients: Floats
     places: Floats
     alpha: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Kernels:
-    """The kernels of documents (rows of unit length), computed a few rows at a time."""
-
-    X: sparse.csr_array
-    name: str
-    numbers: tuple[float, float, float]
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    def blocks(self, chosen: NDArray[np.intp]) -> Iterator[tuple[slice, Floats]]:
-        """Yield the kernels of consecutive documents with the chosen ones."""
-        X = self.X.astype(np.float64)
-        Zt = sparse.csr_array(X[chosen].T)
-        for start in range(0, len(self), ROWS):
-            rows = slice(start, min(start + ROWS, len(self)))
-            yield rows, kernel((X[rows] @ Zt).toarray(), self.name, *self.numbers)
-
-    def matrix(self, chosen: NDArray[np.intp]) -> Floats:
-        """Return the kernels of all documents with the chosen ones."""
-        matrix = np.empty((len(self), len(chosen)))
-        for rows, block in self.blocks(chosen):
-            matrix[rows] = block
-        return matrix
 
 
 def kernel_ridge(
@@ -259,8 +181,7 @@ def kernel_ridge(
         return KernelRidge(every, C, K @ C, float(alpha))
     count = min(count, len(kernels))
     landmarks = np.sort(rng.choice(len(kernels), count, replace=False))
-    chosen = Kernels(kernels.X[landmarks], kernels.name, kernels.numbers)
-    T = whitening(chosen.matrix(np.arange(count)), LEAST)
+    T = whitening(kernels.some(landmarks).matrix(np.arange(count)), LEAST)
     gram, right = np.zeros((T.shape[1], T.shape[1])), np.zeros((T.shape[1], Y.shape[1]))
     for rows, block in kernels.blocks(landmarks):
         F = block @ T

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
-
-from lpisearch.methods.base import GraphProjection, TermSelector
+from lpisearch.methods.base import SelectedTerms
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import best_terms, laplacian_scores
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from lpisearch.graphs.affinity import Floats
-
 
 @dataclass(eq=False, repr=False)
-class LaplacianScore(TermSelector, GraphProjection):
+class LaplacianScore(SelectedTerms):
     """Selection of terms by their Laplacian score.
 
     With documents as rows, W the affinity of the graph, D its degrees and L = D - W, the score of
@@ -80,23 +72,5 @@ class LaplacianScore(TermSelector, GraphProjection):
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
         self.scores_ = laplacian_scores(X, W, centred=self.centred)
-        self.selected_: NDArray[np.intp] = best_terms(self.scores_, self.n_components)
-        self._set_dimensions(len(self.selected_), self.n_components, X.shape[1])
-        self.eigenvalues_ = (1 - self.scores_[self.selected_]).astype(X.dtype)
-
-    def transform(self, X: Any) -> Floats:
-        """Select columns: the result is `X @ components_.T`."""
-        check_is_fitted(self, "selected_")
-        chosen: Any = self._documents(X, reset=False)[:, self.selected_]
-        return chosen if isinstance(chosen, np.ndarray) else np.asarray(chosen.toarray())
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the selected terms, best first."""
-        return np.asarray(_check_feature_names_in(self, input_features)[self.selected_])
-
-    @property
-    def components_(self) -> Floats:  # type: ignore[override]  # thousands of rows: made on demand
-        """The selection as a dense matrix, n_components_ x n_terms."""
-        matrix = np.zeros((self.n_components_, len(self.scores_)), self.eigenvalues_.dtype)
-        matrix[np.arange(self.n_components_), self.selected_] = 1
-        return matrix
+        selected = best_terms(self.scores_, self.n_components)
+        self._select(selected, (1 - self.scores_[selected]).astype(X.dtype))

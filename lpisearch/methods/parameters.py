@@ -94,6 +94,7 @@ _SHARE = Parameter(float, most=1, above=True)
 _BLOCK_SOLVER = Parameter(str, choices=(_AUTO, "block", "arpack", "dense"))
 
 _PARAMETERS: Mapping[str, Parameter] = {
+    "balance": Parameter(float, most=1),
     "beta": _STRENGTH_OR_AUTO,
     "cardinality": _COUNT_OR_AUTO,
     "centred": Parameter(bool),
@@ -103,6 +104,7 @@ _PARAMETERS: Mapping[str, Parameter] = {
     "eigenvalue_power": _STRENGTH,
     "exact_documents": _COUNT,
     "gamma": _POSITIVE,
+    "graph_weight": _STRENGTH,
     "heat_scale": _POSITIVE,
     "held_out": _SHARE,
     "kernel": Parameter(str, choices=("linear", "rbf", "poly")),
@@ -113,10 +115,12 @@ _PARAMETERS: Mapping[str, Parameter] = {
     "mu": _STRENGTH_OR_AUTO,
     "mutual": Parameter(bool),
     "n_init": _COUNT,
+    "n_responses": _COUNT,
     "n_selected": _COUNT_OR_AUTO,
     "regression_tolerance": _STRENGTH_OR_AUTO,
     "rho": Parameter(float, least=1),
     "selection": Parameter(str, choices=(_AUTO, "alternating", "exchange")),
+    "shrinkage": _STRENGTH,
     "solver": _BLOCK_SOLVER,
     "svd_components": Parameter(int, least=1, choices=(_AUTO, _NONE)),
     "tol": _STRENGTH,

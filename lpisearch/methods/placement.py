@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 PLACEMENTS: Mapping[str, str] = {
     "plsi": "lpisearch.methods.placement:fold_plsi",
     "nmf": "lpisearch.methods.placement:fold_nmf",
+    "gnmf": "lpisearch.methods.placement:fold_gnmf",
     "nystrom": "lpisearch.methods.placement:fold_nystrom",
     "kernel": "lpisearch.methods.placement:fold_kernel",
+    "landmarks": "lpisearch.methods.placement:fold_landmarks",
 }
 
 
@@ -257,6 +259,63 @@ def _edges(
     return near, edges
 
 
+def average_duplicates(places: Floats, rows: SparseRows) -> Floats:
+    """Replace the places of documents in the same direction by their mean."""
+    places = places.copy()
+    for group in _same_directions(rows):
+        places[group] = places[group].mean(axis=0)
+    return places
+
+
+def _same_directions(rows: SparseRows) -> Iterator[NDArray[np.intp]]:
+    """Yield groups of documents that differ in length only.
+
+    Only documents with the same terms can, so few are compared.
+    """
+    groups: dict[bytes, list[int]] = {}
+    entries = list(rows)
+    orders = [np.argsort(terms) for terms, _ in entries]
+    for number, ((terms, _), order) in enumerate(zip(entries, orders, strict=True)):
+        if len(terms):
+            groups.setdefault(terms[order].tobytes(), []).append(number)
+    for numbers in groups.values():
+        rest = np.array(numbers)
+        weights = np.array([entries[row][1][orders[row]] for row in numbers], np.float64)
+        while len(rest) > 1:
+            same = weights @ weights[0] > 1 - SAME
+            same[0] = True
+            if np.count_nonzero(same) > 1:
+                yield rest[same]
+            rest, weights = rest[~same], weights[~same]
+
+
+def fold_gnmf(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
+    """Return the parts v ≥ 0 with the least |x - U v|² + λ Σ w(x, i) |v - v_i|² of each document.
+
+    The sum is over its neighbours among the fitted documents. One in the direction of a fitted
+    document gets the same place; one without a known term, zeros.
+
+    `arrays` has those of `fold_nmf`, `places` (documents x factors), the fitted documents as
+    `InvertedRows`, `graph_weight` (λ), and the edges as `fold_nystrom`.
+    """
+    fitted_places, weight = np.asarray(arrays["places"]), arrays["graph_weight"].item()
+    fitted = InvertedRows.of_arrays(arrays, len(fitted_places))
+    targets = rows.product(np.asarray(arrays["factors"])).astype(np.float64)
+    gram = np.asarray(arrays["gram"], dtype=np.float64)
+    places = np.zeros((len(rows), len(gram)), fitted_places.dtype)
+    for place, target, (terms, weights) in zip(places, targets, rows, strict=True):
+        cosines = fitted.cosines(terms, weights)
+        nearest = int(np.argmax(cosines))
+        if cosines[nearest] > 1 - SAME:
+            place[:] = fitted_places[nearest]
+        elif len(terms):
+            near, edges = _edges(cosines, arrays)
+            pulled = target + weight * (edges @ fitted_places[near])
+            pulls = gram + weight * edges.sum() * np.eye(len(gram))
+            place[:] = least_squares_parts(pulls, pulled[:, np.newaxis])[:, 0]
+    return places
+
+
 KERNELS = ("linear", "rbf", "poly")
 
 
@@ -288,6 +347,38 @@ def kernel(cosines: Any, name: str, gamma: float, constant: float, degree: float
     if name == "poly":
         return (gamma * cosines + constant) ** int(degree)
     return np.exp(-gamma * (2 - 2 * cosines))
+
+
+# Cosines that agree to so many digits are ties: the earlier landmark wins.
+DIGITS = 9
+
+
+def fold_landmarks(arrays: Mapping[str, NDArray[Any]], rows: SparseRows) -> Floats:
+    """Place documents at z C, with z the weights of a document for its landmarks.
+
+    `arrays` has the `coefficients` C (landmarks x dimensions), the landmarks as `InvertedRows`, and
+    `landmark_limits` (how many are near, and γ).
+    """
+    coefficients = np.asarray(arrays["coefficients"])
+    places = np.zeros((len(rows), coefficients.shape[1]), coefficients.dtype)
+    found = landmark_weights(arrays, rows, len(coefficients))
+    for place, (near, weights) in zip(places, found, strict=True):
+        place[:] = weights @ coefficients[near]
+    return places
+
+
+def landmark_weights(
+    arrays: Mapping[str, NDArray[Any]], rows: SparseRows, count: int
+) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+    """Yield the nearest landmarks of each document, and their weights, which sum to 1."""
+    landmarks = InvertedRows.of_arrays(arrays, count)
+    most, gamma = arrays["landmark_limits"].tolist()
+    for terms, own in rows:
+        cosines = np.round(landmarks.cosines(terms, own), DIGITS)
+        near = np.argsort(-cosines, kind="stable")[: int(most)]
+        near = near[cosines[near] > 0]
+        weights = kernel(cosines[near], "rbf", gamma, 0, 1)
+        yield near, weights / weights.sum()
 
 
 # Up to so many entries are added at once; more, list by list.

@@ -12,7 +12,8 @@ from scipy import sparse
 from scipy.optimize import nnls
 
 from lpisearch.methods.base import NotConverged, generator
-from lpisearch.methods.nmf import NMF, SWEEPS, normalised_cut
+from lpisearch.methods.factors import SWEEPS, normalised_cut
+from lpisearch.methods.nmf import NMF
 
 ROUNDS = 30
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, qr
 
-from lpisearch.methods.olpi import orthogonal_directions
+from lpisearch.methods.orthogonal import orthogonal_directions
 
 if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Floats
