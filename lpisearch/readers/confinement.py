@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IS_WATCHED = sys.platform != "linux"
-"""Whether the parent has to watch the memory of workers: the system does not limit it."""
+IS_WATCHED = sys.platform != "linux" or "t" in sys.abiflags
+"""Whether the parent has to watch the memory of workers: the system does not limit it, or the
+allocator of free-threaded Python reserves more addresses than the limit."""
 
 
 def confine(memory_bytes: int) -> None:
@@ -38,12 +39,12 @@ def confine(memory_bytes: int) -> None:
 
 
 def limit_resources(memory_bytes: int) -> None:
-    """Limit the address space and the files that are written; write no core files."""
+    """Limit the files that are written, and the address space if the parent does not watch."""
     try:
         import resource
     except ImportError:
         return
-    kinds = (resource.RLIMIT_AS, resource.RLIMIT_FSIZE)
+    kinds = (resource.RLIMIT_FSIZE, *(() if IS_WATCHED else (resource.RLIMIT_AS,)))
     for kind, limit in ((resource.RLIMIT_CORE, 0), *((kind, memory_bytes) for kind in kinds)):
         hard = resource.getrlimit(kind)[1]
         bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
