@@ -58,6 +58,11 @@ def _wait() -> Any:
     )
 
 
+def _cluster(**info: Any) -> Any:
+    text = "Use a Dask cluster, given its scheduler address (tcp://HOST:8786)."
+    return option("", text, metavar="ADDRESS", **info, advanced=True)
+
+
 def _alpha(**info: Any) -> Any:
     text = "Ridge regularisation strength, for methods that use it."
     summary = "Ridge regularisation strength."
@@ -243,14 +248,7 @@ class IndexOptions(IndexSpec):
         "Also write tables with which PostgreSQL searches by itself (pgvector): no index folder.",
         advanced=True,
     )
-    cluster: str = option(
-        "",
-        "Use a Dask cluster, given its scheduler address (tcp://HOST:8786).",
-        metavar="ADDRESS",
-        panel=_WORK,
-        after="workers",
-        advanced=True,
-    )
+    cluster: str = _cluster(panel=_WORK, after="workers")
     encode: str = option(
         "passages",
         "With an encoder: encode all passages now, or only the first candidates of each query.",
@@ -567,6 +565,7 @@ class IngestOptions:
         maximum=64,
         advanced=True,
     )
+    cluster: str = _cluster()
     batch_documents: int = 1000  # in one transaction: all that an interruption can cost
     ids: str = option(
         "file",

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import secrets
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpisearch.errors import ReaderError
+from lpisearch.errors import ClusterError, ReaderError
 from lpisearch.files import read_limits
 from lpisearch.ingest.discovery import download, is_address
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
 from lpisearch.model.documents import Document, Original, Problem
-from lpisearch.options import ReadOptions
+from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import (
     IN_PROCESS_BYTES,
     SILENT_SECONDS,
@@ -32,7 +35,7 @@ from lpisearch.readers.base import (
     total_seconds,
     within_budget,
 )
-from lpisearch.readers.isolation import IsolatedReaders
+from lpisearch.readers.isolation import IsolatedReaders, WorkerProcess
 from lpisearch.readers.pdf import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
 from lpisearch.storage.metadata import IN_PROGRESS
@@ -40,7 +43,10 @@ from lpisearch.storage.metadata import IN_PROGRESS
 if TYPE_CHECKING:
     from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.model.documents import Traits
+    from lpisearch.numeric.dask_cluster import Cluster
     from lpisearch.readers.base import Reader
+    from lpisearch.readers.isolation import ReadRequest
+    from lpisearch.readers.worker import Frame
     from lpisearch.storage.store import Store
 
 
@@ -82,6 +88,7 @@ class Work:
     reads_all: bool = False  # small plain files too
     # What `IsolatedReaders.submit` is told about the tokens of a file; None leaves them out.
     tokens: Callable[[DiscoveredFile, Reader], dict[str, Any] | None] = lambda _file, _reader: None
+    cluster: Cluster | None = None  # whose workers have the processes
 
 
 _ALONE = Work()
@@ -101,8 +108,13 @@ def extract(
     """
     window: deque[Extracted] = deque()
     silent = OCR_SECONDS if options.ocr else SILENT_SECONDS
+    readers = (
+        IsolatedReaders(options, work.workers, silent_seconds=silent)
+        if work.cluster is None
+        else ClusterReaders(work.cluster, options, silent_seconds=silent)
+    )
     with (
-        IsolatedReaders(options, work.workers, silent_seconds=silent) as workers,
+        readers as workers,
         TemporaryDirectory(prefix="lpisearch-") as folder,
         closing(_downloads(files, Path(folder))) as arriving,  # before their folder is removed
     ):
@@ -203,6 +215,8 @@ def _safely(items: Iterable[Document | Problem]) -> Iterator[Document | Problem]
     """Pass items on; turn an exception into a problem of the whole file."""
     try:
         yield from items
+    except ClusterError:  # the run ends: the next one goes on with this file
+        raise
     except Exception as error:  # noqa: BLE001 (a defect in one reader must not stop the run)
         yield _problem(error)
 
@@ -213,6 +227,127 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, OSError):  # of the system, not of the file
         return Problem(system_reason(error), passing=True)
     return Problem(f"the reader failed ({type(error).__name__}: {error})")
+
+
+_MOST_SENT = 16 * MEBIBYTE
+_PROCESSES: dict[tuple[str, int], WorkerProcess] = {}  # on a worker, by run and thread
+
+
+class _Answer(NamedTuple):
+    """The packs of a file as far as it could be read, and why no further."""
+
+    packs: list[Frame]
+    error: Exception | None
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadThere:
+    """Reads files in a process that a worker of a cluster has for one run."""
+
+    run: str
+    memory: int
+
+    def __call__(self, part: _Part) -> list[_Answer] | None:
+        """Return the answers; None if this machine does not have the files."""
+        if part.contents is None:
+            is_here = part.facts == [_facts(one) for one in part.requests]
+            return self._answers(part.requests) if is_here else None
+        with TemporaryDirectory(prefix="lpisearch-") as folder:
+            requests = []
+            for number, content in enumerate(part.contents):
+                path = Path(folder) / str(number)
+                path.write_bytes(content)
+                source = part.requests[number]["source"] | {"path": str(path)}
+                requests.append(part.requests[number] | {"source": source})
+            return self._answers(requests)
+
+    def _answers(self, requests: list[dict[str, Any]]) -> list[_Answer]:
+        answers, thread = [], (self.run, threading.get_ident())
+        for number, request in enumerate(requests):
+            process = _PROCESSES.get(thread)
+            if process is None or not process.usable:
+                process = _PROCESSES[thread] = WorkerProcess(self.memory)
+            answer = _Answer([], None)
+            try:
+                for pack in process.packs(request, requests[number + 1 :]):
+                    answer.packs.append(pack)
+            except (ReaderError, OSError) as error:
+                answer = answer._replace(error=error)
+            if not process.usable:
+                _PROCESSES.pop(thread, None)
+                process.stop()
+            answers.append(answer)
+        return answers
+
+
+class _Part(NamedTuple):
+    """What a worker of a cluster is asked to read: size and time of the files, or their bytes."""
+
+    requests: list[dict[str, Any]]
+    facts: list[tuple[int, int] | None]
+    contents: list[bytes] | None = None
+
+
+def _facts(request: dict[str, Any]) -> tuple[int, int] | None:
+    try:
+        status = os.stat(request["source"]["path"])  # noqa: PTH116 (a string)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _end_processes(run: str) -> None:
+    """End the processes that a worker of a cluster had for one run."""
+    for name in [name for name in _PROCESSES if name[0] == run]:
+        _PROCESSES.pop(name).stop()
+
+
+class ClusterReaders(IsolatedReaders):
+    """Reads files in processes of the workers of a Dask cluster.
+
+    A worker opens a file where it is, if it sees the same file there. Else it is sent its bytes, so
+    addresses are only fetched by this machine; what is too large to be sent is read here.
+    """
+
+    def __init__(self, cluster: Cluster, options: ReadOptions, *, silent_seconds: float) -> None:
+        threads = 2 * max(1, sum(cluster.client.nthreads().values()))  # so that none is idle
+        super().__init__(options, threads, silent_seconds=silent_seconds)
+        self._cluster = cluster
+        self._there = _ReadThere(secrets.token_hex(8), self._memory)
+
+    def close(self) -> None:
+        """End the processes here and there, and what they are reading."""
+        self._end()
+        super().close()
+        self._end()
+
+    def _end(self) -> None:
+        with suppress(ClusterError):
+            self._cluster.run_on_workers(_end_processes, self._there.run)
+
+    def _read(self, group: deque[ReadRequest]) -> None:
+        requests = [request for request, _ in group]
+        answers = self._answers(_Part(requests, [*map(_facts, requests)]))
+        if answers is None:
+            super()._read(group)
+            return
+        for answer in answers:
+            _, stream = group.popleft()
+            for pack in answer.packs:
+                if not stream.put(pack):
+                    break
+            stream.end(answer.error)
+
+    def _answers(self, part: _Part) -> list[_Answer] | None:
+        (answers,) = self._cluster.map(self._there, [part])
+        size = sum(one[0] if one else _MOST_SENT + 1 for one in part.facts)
+        if answers is not None or size > _MOST_SENT:
+            return answers
+        with suppress(OSError):  # which is stated when it is read here
+            paths = (Path(one["source"]["path"]) for one in part.requests)
+            part = part._replace(contents=[path.read_bytes() for path in paths])
+            (answers,) = self._cluster.map(self._there, [part])
+        return answers
 
 
 class InProgressFiles:

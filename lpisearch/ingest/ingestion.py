@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lpisearch.location import Location
+    from lpisearch.numeric.dask_cluster import Cluster
     from lpisearch.options import IngestOptions
     from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store, Transaction
@@ -81,6 +83,7 @@ def run_ingest(
             found.sort(key=lambda file: file.path.split(os.sep))  # noqa: PTH206 (a Path takes longer)
         files = [*piped, *found]
         with (
+            _cluster(options) as cluster,
             writer_lock(library, "ingest", options.wait_seconds, roots_of(paths, files)),
             create_store(library) as store,
         ):
@@ -90,7 +93,8 @@ def run_ingest(
             recorder.expect(files)
             for trouble in discovery.troubles:
                 recorder.fail_discovery(trouble)
-            _Reader(recorder, InProgressFiles(store), on_progress).read(files, options, tokenise)
+            reader = _Reader(recorder, InProgressFiles(store), on_progress)
+            reader.read(files, options, tokenise, cluster)
             recorder.finish(discovery.gone(recorder.known))
             tokenise.set_language(store, [file.path for file in files])
             tokenise.look_again(store)
@@ -107,6 +111,15 @@ def run_ingest(
     report.left_out = dict(discovery.left_out)
     report.seconds = time.perf_counter() - begun
     return report
+
+
+def _cluster(options: IngestOptions) -> AbstractContextManager[Cluster | None]:
+    """Return the cluster whose workers read, if the options name one."""
+    if not options.cluster:
+        return nullcontext()
+    from lpisearch.numeric.dask_cluster import cluster_at
+
+    return cluster_at(options.cluster)
 
 
 def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]:
@@ -143,6 +156,8 @@ def _check(options: IngestOptions) -> None:
         reader_named(options.read.format)
     if options.ids not in _IDS:
         raise BadOption("ids", f"must be file or global, not “{options.ids}”", _IDS)
+    if options.cluster and options.workers:
+        raise BadOption(("cluster", "workers"), "cannot be used together")
     if options.read.ocr and not is_installed():
         raise BadOption("ocr", "Tesseract (for scanned pages) is not installed")
     if options.language != AUTO:
@@ -169,7 +184,11 @@ class _Reader:
         self._shown = 0.0
 
     def read(
-        self, files: Sequence[DiscoveredFile], options: IngestOptions, tokenise: Tokenising
+        self,
+        files: Sequence[DiscoveredFile],
+        options: IngestOptions,
+        tokenise: Tokenising,
+        cluster: Cluster | None = None,
     ) -> None:
         """Read all files that changed since they were last read completely."""
         changed = [file for file in files if not self._is_unchanged(file, retry=options.retry)]
@@ -181,8 +200,8 @@ class _Reader:
             # Of a file of many documents, few may be new.
             return None if file.path in known and reader.many else tokenise.request(file.path)
 
-        is_shared = bool(options.workers) or self._total >= _SHARED_BYTES
-        work = Work(options.workers or None, is_shared, tokens)
+        is_shared = bool(options.workers or cluster) or self._total >= _SHARED_BYTES
+        work = Work(options.workers or None, is_shared, tokens, cluster)
         begin, options_at = self._in_progress.begin, lambda root: rules.at(root).options
         for extracted in extract(in_order, options.read, begin, options_at, work):
             self._show(extracted)

@@ -78,7 +78,7 @@ class IsolatedReaders:
         self._lock = threading.Lock()
         self._ahead = ReadAhead()
         self._closed = False
-        self._group: list[_Request] = []
+        self._group: list[ReadRequest] = []
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +119,7 @@ class IsolatedReaders:
             "tokens": tokens,
         }
         stream = DocumentStream(self._ahead, on_wait, self._send_group)
-        self._group.append(_Request(request, stream))
+        self._group.append(ReadRequest(request, stream))
         if not (grouped and source.size <= _GROUPED_BYTES and len(self._group) < _GROUPED_FILES):
             self._send_group()
         return stream
@@ -152,7 +152,7 @@ class IsolatedReaders:
             worker.stop()
         self._workers.clear()
 
-    def _read(self, group: deque[_Request]) -> None:
+    def _read(self, group: deque[ReadRequest]) -> None:
         """Read the files of a group; a lost worker costs the file that it was reading."""
         while group:
             request, stream = group.popleft()
@@ -197,7 +197,7 @@ class IsolatedReaders:
 _as_dict = lru_cache(16)(asdict)
 
 
-class _Request(NamedTuple):
+class ReadRequest(NamedTuple):
     """A file to read, and where its documents go."""
 
     request: dict[str, Any]

@@ -172,8 +172,8 @@ def _checked(options: IngestOptions) -> IngestOptions:
         raise Refusal(422, "labels, split and field options must be names, not files.")
     if not _LANGUAGES.fullmatch(read.ocr):
         raise Refusal(422, "ocr must be languages, such as deu+eng.")
-    if options.find.follow_links or options.workers:
-        raise Refusal(422, "follow_links and workers are not available over the API.")
+    if options.find.follow_links or options.workers or options.cluster:
+        raise Refusal(422, "follow_links, workers and clusters are not available over the API.")
     if not 0 < read.max_document_bytes <= _MOST_DOCUMENT:
         raise Refusal(422, f"max_document_bytes must be at most {_MOST_DOCUMENT:,}.")
     if options.batch_documents < 1:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are ended by signals")
 
-_ROWS = (
+ROWS = (
     "SELECT id, external_id, source_id, position, hex(content_hash), path, text FROM documents",
     "SELECT * FROM document_tokens ORDER BY document_id",
     "SELECT * FROM document_traits ORDER BY document_id",
@@ -33,31 +33,32 @@ _ROWS = (
     "SELECT name, value FROM settings WHERE name = 'tokeniser'",
 )
 _GERMAN = "Der Hafen ist mit dem Schiff in der Stadt, und die Leute sind nicht auf der Insel."
-_ENGLISH = "The harbour of the town is full of ships, and they were not on the island."
+ENGLISH = "The harbour of the town is full of ships, and they were not on the island."
 
 
-def _files(language: str = _ENGLISH) -> dict[str, str | bytes]:
+def mixed_files(language: str = ENGLISH) -> dict[str, str | bytes]:
+    """Return 94 documents in files of several kinds."""
     files: dict[str, str | bytes] = {
         f"notes/{number}.txt": f"Note {number}\n\n{language} {number}" for number in range(40)
     }
     files["page.html"] = f"<title>A page</title><p>{_GERMAN}</p>"
-    files["packed.txt.gz"] = gzip.compress(f"C++ and parseXMLFile. {_ENGLISH}".encode())
+    files["packed.txt.gz"] = gzip.compress(f"C++ and parseXMLFile. {ENGLISH}".encode())
     files["LICENSE"] = "MIT License\n\nPermission is hereby granted."
     files["tokyo.txt"] = "東京の港は大きい。" * 5
-    records = ({"text": f"{_ENGLISH} {number}", "labels": ["x"]} for number in range(50))
+    records = ({"text": f"{ENGLISH} {number}", "labels": ["x"]} for number in range(50))
     files["records.jsonl"] = "".join(json.dumps(record) + "\n" for record in records)
     return files
 
 
-@pytest.mark.parametrize("language", [_ENGLISH, _GERMAN])
+@pytest.mark.parametrize("language", [ENGLISH, _GERMAN])
 def test_library_is_the_same_whatever_reads_it(
     ingest: Ingest, folder: Folder, sql: Sql, tmp_path: Path, language: str
 ) -> None:
-    root = folder(_files(language))
+    root = folder(mixed_files(language))
     libraries = [tmp_path / f"{workers}.db" for workers in range(4)]
     for workers, library in enumerate(libraries):
         assert ingest(root, into=library, workers=workers).added == 94
-    for statement in _ROWS:
+    for statement in ROWS:
         first, *others = [sql(statement, on=library) for library in libraries]
         assert first
         assert others == [first] * 3
@@ -70,21 +71,21 @@ def test_tokens_are_made_by_the_workers(
         raise AssertionError("tokenised by the process that writes")
 
     monkeypatch.setattr(tokeniser.Tokeniser, "joined", refuse)
-    assert ingest(folder(_files()), workers=1).added == 94
+    assert ingest(folder(mixed_files()), workers=1).added == 94
 
 
-def test_large_runs_share_small_files(
+def test_large_runs_share_smallmixed_files(
     ingest: Ingest, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingestion, "_SHARED_BYTES", 1)
     monkeypatch.setattr(tokeniser.Tokeniser, "joined", None)
-    assert ingest(folder({"a.txt": _ENGLISH})).added == 1
+    assert ingest(folder({"a.txt": ENGLISH})).added == 1
 
 
 def test_of_a_known_file_of_many_documents_only_new_ones_are_tokenised(
     ingest: Ingest, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = _files()["records.jsonl"]
+    lines = mixed_files()["records.jsonl"]
     assert isinstance(lines, str)
     ingest(folder({"records.jsonl": lines}), workers=1)
     sent = []
@@ -113,7 +114,7 @@ def test_a_killed_worker_costs_the_file_that_it_was_reading(
             worker._process.wait()
         whole(worker, requests)
 
-    root = folder({f"{number:02}.txt": f"{_ENGLISH} {number}" for number in range(40)})
+    root = folder({f"{number:02}.txt": f"{ENGLISH} {number}" for number in range(40)})
     with monkeypatch.context() as patched:
         patched.setattr(WorkerProcess, "_send", send)
         report = ingest(root, workers=1)
@@ -130,7 +131,7 @@ def test_first_batch_does_not_depend_on_the_clock(
     ingest: Ingest, folder: Folder, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "_BATCH_SECONDS", 0.0)
-    files = {"0.txt": _GERMAN} | {f"{number}.txt": _ENGLISH for number in range(1, 6)}
+    files = {"0.txt": _GERMAN} | {f"{number}.txt": ENGLISH for number in range(1, 6)}
     ingest(folder(files))
     ((stored,),) = sql("SELECT value FROM settings WHERE name = 'tokeniser'")
     assert json.loads(stored)["main"] == "english"
