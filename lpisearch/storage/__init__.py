@@ -139,5 +139,4 @@ def schema_revision() -> str:
 
 def schema_differences(location: Location) -> list[str]:
     """Return how the tables of a library differ from the expected schema."""
-    found: list[str] = _backend(location, "schema").differences(location)
-    return found
+    return list(_backend(location, "schema").differences(location))

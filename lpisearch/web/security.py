@@ -34,7 +34,7 @@ from starlette.responses import RedirectResponse, Response
 from lpisearch.errors import LpiSearchError
 from lpisearch.options import ServeLimits, is_loopback
 from lpisearch.web.jobs import state_file
-from lpisearch.web.problems import API, HEALTH, PROGRAMS, READY, Refusal, refusal
+from lpisearch.web.problems import API, HEALTH, METRICS, PROGRAMS, READY, Refusal, refusal
 from lpisearch.web.state import RateTable, WebState, state_of
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class LoadMiddleware(Middleware):
     def _kind(self, path: str) -> str:
         if path.startswith(f"{API}v1/jobs/") and path.endswith("/events"):
             return "stream"
-        if path in {HEALTH, READY}:
+        if path in {HEALTH, READY, METRICS}:
             return "probe"
         return "guest" if self._is_guarded and is_open(path) else ""
 

@@ -53,14 +53,14 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
     made: list[str] = []
 
     async def ask() -> None:
-        kept = ResponseCache(most=25)
+        kept = ResponseCache(most=50)  # bytes, as compressed
 
         async def of(mark: str) -> None:
             async def make() -> bytes:
                 made.append(mark)
-                return b"x" * 10
+                return mark.encode() * 1000
 
-            await kept.get(mark, make)
+            assert await kept.get(mark, make) == mark.encode() * 1000
 
         for mark in ("a", "b", "a", "c", "a", "b"):
             await of(mark)

@@ -21,6 +21,7 @@ from lpisearch.options import ServeLimits, ServeSettings
 from lpisearch.storage import servers
 from lpisearch.web import security, server
 from lpisearch.web.api import ENDPOINTS
+from lpisearch.web.problems import HEALTH, METRICS, READY
 from lpisearch.web.security import RateLimitMiddleware
 from lpisearch.web.state import RateTable
 
@@ -755,6 +756,8 @@ def test_too_many_at_once_are_told_to_come_again(serve: Callable[..., TestClient
     client = serve(limits=ServeLimits(at_once=0))
     answer = client.get("/api/v1/status")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["type"] == "urn:lpisearch:server-busy"
+    assert {client.get(path).status_code for path in (HEALTH, READY, METRICS)} == {200}
 
 
 def test_a_read_only_server_changes_nothing(serve: Callable[..., TestClient]) -> None:
