@@ -266,6 +266,17 @@ def _groups(index: SubspaceIndex) -> set[frozenset[int]]:
     return set(map(frozenset, keys.values()))
 
 
+def test_many_removed_documents_have_all_written_together(
+    built: Path, put: Put, monkeypatch: pytest.MonkeyPatch, records: list[dict[str, Any]]
+) -> None:
+    monkeypatch.setattr(additions, "_APPENDED_SHARE", 0.1)
+    for gone, removed in ((2, 2), (4, 4), (5, 0)):
+        put(records[gone:])
+        manifest = open_index(built).manifest
+        assert (manifest.removed, manifest.appended) == (removed, 0)
+        assert lpisearch.open(built).status()["indexes"][0]["documents"] == 42 - gone
+
+
 def test_a_first_long_document_is_not_appended(indexed: Path, put: Put) -> None:
     put(_NEW[:2], name="new")
     assert open_index(indexed).manifest.appended == 2
