@@ -10,7 +10,7 @@ import re
 from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -52,7 +52,12 @@ class _LightCheck:
         if several and wanted == list[str] and all(isinstance(one, str) for one in value):
             return list(value)
         is_text = wanted is str or param.name == "db"  # the library checks its path
-        if is_text or (wanted in _NUMBERS and type(value) is wanted and value == param.default):
+        is_choice = isinstance(value, str) and value in get_args(wanted)
+        if (
+            is_text
+            or is_choice
+            or (wanted in _NUMBERS and type(value) is wanted and value == param.default)
+        ):
             return value
         return self._load().coerce(value, param=param, ctx=ctx)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,8 +44,6 @@ LEAST_COSINE = 0.98
 _FEWEST_TERMS = 5
 _DRAWS, _MINIMA = 5, 3
 _BLOCK = 20_000
-# Odd multipliers below 2^32: a product modulo 2^32 is a permutation of the numbers of terms.
-_FACTORS = np.random.default_rng(1).integers(1, 1 << 31, _DRAWS * _MINIMA) * 2 + 1
 
 
 def twin_groups(
@@ -91,12 +90,14 @@ def joined_groups(leaders: NDArray[np.int32], pairs: Numbers) -> NDArray[np.int3
 
 def twin_keys(terms: NDArray[np.int32]) -> NDArray[np.uint32]:
     """Return a number for each document and draw, equal where the minima of its hashes are."""
+    # Odd, so that a product modulo 2^32 is a permutation of the numbers of terms.
+    factors = np.random.default_rng(1).integers(1, 1 << 31, _DRAWS * _MINIMA) * 2 + 1
     keys = np.zeros((len(terms), _DRAWS), np.uint64)
     for start in range(0, len(terms), _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = np.ascontiguousarray(terms[rows].T).astype(np.uint32) + np.uint32(1)
         missing = block == NO_TERM + 1
-        for number, factor in enumerate(_FACTORS.astype(np.uint32)):
+        for number, factor in enumerate(factors.astype(np.uint32)):
             hashes = block * factor
             hashes ^= hashes >> np.uint32(15)
             hashes[missing] = np.iinfo(np.uint32).max
@@ -159,8 +160,12 @@ def version_groups(
     is in German and the other in English. Versions are of at least two languages, and of files of
     one document each.
     """
-    named: dict[str, list[int]] = {}
     times = Counter(paths)
+    main = max(Counter(languages).items(), key=itemgetter(1), default=("", 0))[0]
+    own = zip(paths, languages, strict=True)
+    if not any(path and language != main and times[path] == 1 for path, language in own):
+        return leaders  # as in a library of one file
+    named: dict[str, list[int]] = {}
     for number, (path, language) in enumerate(zip(paths, languages, strict=True)):
         if path and times[path] == 1:
             named.setdefault(_without_code(path, language), []).append(number)

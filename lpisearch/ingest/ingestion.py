@@ -16,7 +16,6 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
-from lpisearch.index.update import add_documents
 from lpisearch.ingest.discovery import DiscoveredFile, Discovery, is_address
 from lpisearch.ingest.extraction import Analysed, Extracted, InProgressFiles, Work, extract
 from lpisearch.ingest.ignore import OwnFiles
@@ -105,7 +104,7 @@ def run_ingest(
             if report.labels_removed:
                 report.notes.append(labels_note(report.labels_removed))
             with index_lock(library, options.wait_seconds):
-                complaints, due = add_documents(library, store)
+                complaints, due = _update_indexes(library, store)
             report.index_notes.extend(complaints)
             report.notes.extend(due)
     report.left_out = dict(discovery.left_out)
@@ -120,6 +119,16 @@ def _cluster(options: IngestOptions) -> AbstractContextManager[Cluster | None]:
     from lpisearch.numeric.dask_cluster import cluster_at
 
     return cluster_at(options.cluster)
+
+
+def _update_indexes(library: Location, store: Store) -> tuple[list[str], list[str]]:
+    """Add the documents to the indexes, if there are any; return complaints, and what is due."""
+    with store.reading() as snapshot:
+        if not snapshot.indexes.entries():
+            return [], []
+    from lpisearch.index.update import add_documents  # takes NumPy
+
+    return add_documents(library, store)
 
 
 def roots_of(paths: Sequence[str], files: Sequence[DiscoveredFile]) -> list[str]:

@@ -110,7 +110,7 @@ class Snapshot:
         def find() -> NDArray[np.int32]:
             from lpisearch.index.twins import version_groups
 
-            facts = {row[0]: (row[3], row[5]) for row in self.transaction.documents.traits()}
+            facts = self.transaction.documents.paths()
             rows = engine.index.document_rows.tolist()
             paths, languages = zip(*(facts.get(row, ("", "")) for row in rows), strict=True)
             return version_groups(paths, languages, twins)

@@ -226,13 +226,15 @@ def _tokens_in(
 
 
 def _windows(tokens: Sequence[_Token], length: int) -> Iterator[list[_Token]]:
-    """Yield the longest window from each token on."""
-    end = 0
+    """Yield the longest window from each token on, but none inside of the one before."""
+    end = last = 0
     for start, token in enumerate(tokens):
         end = max(end, start + 1)  # a word longer than the window is a window, too
         while end < len(tokens) and tokens[end].end - token.start <= length:
             end += 1
-        yield list(tokens[start:end])
+        if end > last:
+            yield list(tokens[start:end])
+        last = end
 
 
 def _weight(window: Iterable[_Token], weights: Mapping[str, float]) -> float:

@@ -112,6 +112,8 @@ GROUP BY language ORDER BY count(*) DESC, language"""
 _EVERY_TRAITS = f"""SELECT documents.id, split, {DATED}, path, media_type,
 coalesce(language, ''), coalesce({SENDER}, '') FROM documents
 LEFT JOIN document_traits ON document_id = documents.id ORDER BY documents.id"""  # noqa: S608 (constants)
+_PATHS = """SELECT documents.id, path, coalesce(language, '') FROM documents
+LEFT JOIN document_traits ON document_id = documents.id"""
 _BY_HAND = f"""SELECT external_id, name, added FROM label_edits
 JOIN documents ON documents.id = document_id WHERE document_id {AMONG}
 ORDER BY documents.id, name"""  # noqa: S608 (constants)
@@ -242,6 +244,10 @@ class SQLDocuments:
         A document without a date has that of its file.
         """
         return list(self.connection.rows(_EVERY_TRAITS))
+
+    def paths(self) -> dict[int, tuple[str, str]]:
+        """Return path and language of all documents, by key."""
+        return {key: (path, language) for key, path, language in self.connection.rows(_PATHS)}
 
     def sort_values(self, sort: str) -> list[tuple[int, str]]:
         """Return the date, the title or the path of every document, by key."""

@@ -26,8 +26,9 @@ def normalise(text: str) -> str:
     """Return NFKC and casefold, without invisible characters, every apostrophe as '."""
     if text.isascii():
         return text.lower()
-    patterns = _patterns()
-    text = patterns.extra_marks.sub("", patterns.invisible.sub("", text))
+    if _MARK_OR_INVISIBLE.search(text):
+        patterns = _patterns()
+        text = patterns.extra_marks.sub("", patterns.invisible.sub("", text))
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Casefolding may leave a pair that composes. Turkish İ leaves a dot on i that nobody types.
     return unicodedata.normalize("NFKC", folded).replace("’", "'").replace("i\u0307", "i")
@@ -117,6 +118,8 @@ def _letters(run: str) -> Sequence[str]:
     return run if len(letters) == len(run) else letters
 
 
+# No other characters before Cyrillic numbers are marks or invisible; `regex` is slow to load.
+_MARK_OR_INVISIBLE = re.compile("[\xad\u0300-\u036f\u0483-\U0010ffff]")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ASCII_WORD_WITH_APOSTROPHES = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
