@@ -52,11 +52,18 @@ def _reuters() -> Collection:
     title, which leaves 8,068.
     """
     words = Tokeniser(TokeniserSettings(language="none", stop_words="english-1"))
-    records = [each for each in _records("reuters21578") if each["split"] != "unused"]
-    collection = _of_texts("reuters21578", records, words)
-    articles = {row for row, record in enumerate(records) if _is_article(record)}
-    largest = _largest_rows(collection)
-    return collection.of([row for row in largest if row in articles])
+    records = _used_records()
+    return _of_texts("reuters21578", records, words).of(_rows_of_papers(records))
+
+
+def reuters_records() -> list[dict[str, Any]]:
+    """Return the texts of these documents, in the same order."""
+    records = _used_records()
+    return [records[row] for row in _rows_of_papers(records)]
+
+
+def _used_records() -> list[dict[str, Any]]:
+    return [each for each in _records("reuters21578") if each["split"] != "unused"]
 
 
 def _is_article(record: dict[str, Any]) -> bool:
@@ -64,12 +71,13 @@ def _is_article(record: dict[str, Any]) -> bool:
     return not (FILLER in text or text.lstrip().startswith("***") or not title.strip())
 
 
-def _largest_rows(collection: Collection) -> list[int]:
-    """Return the documents with one label, one of the largest."""
-    single = [row for row, labels in enumerate(collection.labels) if len(labels) == 1]
-    sizes = Counter(collection.labels[row][0] for row in single)
+def _rows_of_papers(records: list[dict[str, Any]]) -> list[int]:
+    """Return the articles with one label, one of the largest."""
+    single = [row for row, record in enumerate(records) if len(record["labels"]) == 1]
+    sizes = Counter(records[row]["labels"][0] for row in single)
     largest = {name for name, _ in sizes.most_common(LARGEST)}
-    return [row for row in single if collection.labels[row][0] in largest]
+    rows = (row for row in single if records[row]["labels"][0] in largest)
+    return [row for row in rows if _is_article(records[row])]
 
 
 def _newsgroups() -> Collection:

@@ -14,7 +14,7 @@ from benchmarks.papers.categorisation import measure_categories
 from benchmarks.papers.datasets import load
 from benchmarks.papers.freshness import COMMIT, commit_of_code
 from benchmarks.papers.methods import learn
-from benchmarks.papers.readings import measure_lsi, measure_starts
+from benchmarks.papers.readings import measure_grid, measure_lsi, measure_starts
 from lpisearch.evaluation.clustering import (
     cluster_documents,
     clustering_accuracy,
@@ -134,6 +134,7 @@ MEASURES: dict[str, Measure] = {
     "convergence": Measure(convergence),
     "categories": Measure(measure_categories, whole=True),
     "starts": Measure(measure_starts),
+    "grid": Measure(measure_grid),
     "lsi-readings": Measure(measure_lsi),
 }
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.papers.datasets import load
+from benchmarks.papers.methods import learn
 from lpisearch.evaluation.clustering import clustering_accuracy, mutual_information
-from lpisearch.evaluation.representations import TermWeights
+from lpisearch.evaluation.representations import TERMS, TermWeights
+from lpisearch.methods.catalogue import CATALOGUE
 from lpisearch.methods.linalg import truncated_svd
 from lpisearch.text.weighting import normalise_rows
 
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 UNIT = "tf"
 PARTITION, COSINE, SINGLE = "partition", "cosine", "single moves"
 STARTS = 10
+DIMS = {"c": 0, "c − 1": 1}
+INITS = {"k-means++": "k-means++", "random documents": "random"}
+ROWS = ("as they are", "unit length")
 _STEPS = 300
 _ROUNDS = 30
 _LEAST_SAVED = 1e-6
@@ -92,6 +98,32 @@ def measure_lsi(part: Part) -> dict[str, Any]:
     said = f"the best of {min(part.options)} … {max(part.options)} dimensions, by the labels"
     found[said] = max(tried, key=_accuracy)
     found[f"{said}, rows at unit length"] = max(turned, key=_accuracy)
+    return {"readings": found}
+
+
+def measure_grid(part: Part) -> dict[str, Any]:
+    """Cluster the documents of a draw by every reading."""
+    collection = _drawn(part)
+    labels, X = collection.single_labels, _weighted(collection, UNIT)
+    n_classes = len(set(labels))
+    found = {}
+    for dims, fewer in DIMS.items():
+        if part.method.name != TERMS:
+            if not fewer or not CATALOGUE[part.method.name].is_nested:
+                arguments = (*part.method.arguments, ("n_components", n_classes - fewer))
+                own = replace(part.method, arguments=tuple(sorted(arguments)))
+                learned = np.asarray(learn(own, X, n_classes).vectors(X))
+            places: Any = learned[:, : n_classes - fewer]
+        elif fewer:
+            continue
+        else:
+            places = X
+        for (init, by), rows in product(INITS.items(), ROWS):
+            if rows == ROWS[1] and part.method.name == TERMS:
+                continue  # terms are at unit length
+            Z = places if rows == ROWS[0] else unit(places)
+            clusters = KMeans(n_classes, n_init=STARTS, init=by, random_state=0).fit(Z).labels_
+            found[f"{dims}; {init}; {rows}"] = agreement(labels, clusters)
     return {"readings": found}
 
 

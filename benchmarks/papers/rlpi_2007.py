@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.papers.categories import Categories
 from benchmarks.papers.clustering import WHOLE, Clustering
 from benchmarks.papers.comparison import Comparison
+from benchmarks.papers.grid import grid_found, grid_parts
 from benchmarks.papers.methods import Method
 from benchmarks.papers.open_points import baseline_found, baseline_parts
 from benchmarks.papers.prose import Prose
@@ -205,6 +206,12 @@ PAPER = Paper(
             "Table 2, Baseline: what the text leaves open",
             baseline_parts,
             baseline_found,
+        ),
+        _table(
+            "rlpi-2007-readings",
+            "Table 2, all methods: what the text leaves open",
+            grid_parts,
+            grid_found,
         ),
         _table(
             "rlpi-2007-4",

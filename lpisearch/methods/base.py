@@ -353,8 +353,7 @@ class GraphTransformer(GraphParameters, DocumentTransformer):
 
     def _edge_arrays(self, y: Any, affinity: Any, n_documents: int) -> dict[str, NDArray[Any]]:
         """Return how a new document finds its neighbours, and how its edges are weighted."""
-        name = "nearest" if affinity is not None else self._graph_name(y, n_documents)
-        graph = GRAPHS[name]
+        graph = GRAPHS["nearest" if affinity is not None else self._graph_name(y, n_documents)]
         most, least, edge_weights = self.n_neighbors, 0.0, self.edge_weights
         if edge_weights in {"self-tuning", "fuzzy"}:
             edge_weights = "cosine"

@@ -327,6 +327,7 @@ _METHODS = (
         own=("graph_weight", "n_init", "max_iter", "random_state"),
         has_graph=True,
         is_linear=False,
+        keeps_constant=True,
         documents_a_dimension=10,
     ),
     Method(
@@ -370,7 +371,7 @@ _METHODS = (
         "kolpi",
         "kolpi:KOLPI",
         "as `olpi`, in the space of a kernel of the cosine (olpi-2005, section 6)",
-        Cost(1),
+        Cost(1, rounds=30),
         own=(
             *("kernel", "gamma", "coef0", "degree", "exact_documents", "landmarks"),
             "random_state",

@@ -133,8 +133,7 @@ class GNMF(Factorisation, GraphTransformer):
 
     def _start(self, X: sparse.csr_array, n_factors: int, rng: np.random.Generator) -> Run:
         """Begin with equal parts, and factors of unit length."""
-        start = super()._start(X, n_factors, rng)
-        return start._replace(factors=unit_rows(start.factors))
+        return (run := super()._start(X, n_factors, rng))._replace(factors=unit_rows(run.factors))
 
     def _improve_parts(self, parts: Floats, gram: Floats, target: Floats) -> None:
         W, degrees = self._graph

@@ -10,7 +10,7 @@ import numpy as np
 from lpisearch.methods.base import GraphTransformer, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.kernels import LEAST, KernelEmbedding
-from lpisearch.methods.linalg import graph_grams, whitening, whole_space
+from lpisearch.methods.linalg import DocumentSpace, graph_grams, whitening, whole_space
 from lpisearch.methods.orthogonal import orthogonal_directions
 
 
@@ -53,8 +53,7 @@ class KOLPI(GraphTransformer, KernelEmbedding):
 
     Notes
     -----
-    A direction that is constant on a part of the graph has f = 0 and is kept, as in `OLPI`. With a
-    kernel that is not linear there is one of all documents.
+    A direction that is constant on a part of the graph has f = 0 and is kept, as in `OLPI`.
 
     References
     ----------
@@ -87,7 +86,11 @@ class KOLPI(GraphTransformer, KernelEmbedding):
         # Documents in an orthonormal basis of what the landmarks span.
         T = whitening(kernels.some(landmarks).matrix(np.arange(len(landmarks))), LEAST)
         features = np.vstack([block @ T for _, block in kernels.blocks(landmarks)])
-        space = whole_space(features)
+        if len(landmarks) == len(kernels):  # then the columns of the features are orthogonal
+            scales, basis = np.linalg.norm(features, axis=0), np.eye(features.shape[1])
+            space = DocumentSpace(features / scales, scales, basis, basis)
+        else:
+            space = whole_space(features)
         linked = W.n_isolated < len(kernels)
         count = min(int(self.n_components), len(space.scales)) if linked else 0
         found = orthogonal_directions(*graph_grams(space.documents, W), space.scales, count)

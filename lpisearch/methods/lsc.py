@@ -41,10 +41,8 @@ class LSC(Embedding):
        Its eigenvectors y are left singular vectors of Ẑ, found from ẐᵀẐ (landmarks x landmarks) in
        time linear in the documents; the first, which is constant, is left out.
 
-    k-means on the rows of Y gives the clusters. With all documents as landmarks this is spectral
-    clustering of a dense graph; `Eigenmaps` joins the documents themselves.
-
-    A new document is placed by the same equation: y = √n zᵀ Λ^-½ v / σ, with v the right singular
+    k-means on the rows of Y gives the clusters; `Eigenmaps` joins the documents themselves. A new
+    document is placed by the same equation: y = √n zᵀ Λ^-½ v / σ, with v the right singular
     vectors and n the number of documents.
 
     Parameters

@@ -83,7 +83,7 @@ class LSDA(LocalityProjection):
     >>> from lpisearch.methods.lsda import LSDA
     >>> X = np.array([[1.0, 0, 0.3], [0.9, 0.1, 0.3], [0, 0.2, 1], [0, 0.1, 0.9]])
     >>> LSDA(n_components=1, n_neighbors=2).fit(X, list("aabb")).transform(X).round(1).ravel()
-    array([ 0.5,  0.5, -0.5, -0.5])
+    array([ 0.4,  0.4, -0.4, -0.3])
     """
 
     about = CATALOGUE["lsda"]
@@ -91,7 +91,7 @@ class LSDA(LocalityProjection):
     n_components: int = DIMENSIONS
     _: KW_ONLY
     balance: float = 0.5
-    shrinkage: float = 0.1
+    shrinkage: float = 1.0
 
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)

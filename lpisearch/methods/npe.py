@@ -61,7 +61,7 @@ class NPE(LocalityProjection):
     Notes
     -----
     As in LLE, a thousandth of its trace is added to the diagonal of the Gram matrix of neighbours.
-    The constant direction is removed, as in `LPI`: every document rebuilds it.
+    The constant direction is removed, as in `LPI`.
 
     References
     ----------

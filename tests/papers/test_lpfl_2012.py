@@ -335,3 +335,41 @@ def greedy(X: Any, Y: Any, count: int) -> float:
         chosen.append(int(lengths.argmax()))
         left = Y - X[:, chosen] @ np.linalg.lstsq(X[:, chosen], Y, rcond=None)[0]
     return float(np.linalg.norm(left) / np.linalg.norm(Y))
+
+
+def theorem_5(X: Any, Y: Any, m: int, steps: int) -> Any:
+    """Give the ratio of the two sides of theorem 5 after each step, with a fixed μ.
+
+    The sides are those of the iterates (A, E, Λ) of algorithm 2 and of where it comes to. H is that
+    of a step of τ in place of the paper's of μ; the Λ of F has the sign of its Lagrangian.
+    """
+    mu, tau = 1.0, 0.99 / np.linalg.norm(X, 2) ** 2
+    A, L = np.zeros((X.shape[1], Y.shape[1])), np.zeros_like(Y)
+    iterates = [(A, L, L)]
+    for _ in range(20 * steps):
+        E = (L + mu * (Y - X @ A)) / (1 + mu)
+        A = max_length_rows(A - tau * X.T @ (X @ A + E - Y - L / mu), m)
+        L = L + mu * (Y - X @ A - E)
+        iterates.append((A, E, L))
+    A1, E1, L1 = iterates[-1]
+    F = (-X.T @ L1, -L1, X @ A1 + E1 - Y)
+    A0, E0, L0 = iterates[0]
+    size = mu * (np.sum((A0 - A1) ** 2) / tau - np.sum((X @ (A0 - A1)) ** 2))
+    size += mu * np.sum((E0 - E1) ** 2) + np.sum((L0 - L1) ** 2) / mu
+    ratios = []
+    for t in range(1, steps):
+        A, E, L = (np.mean([each[i] for each in iterates[: t + 1]], axis=0) for i in range(3))
+        left = (np.sum(E**2) - np.sum(E1**2)) / 2
+        left += np.sum((A - A1) * F[0]) + np.sum((E - E1) * F[1]) + np.sum((L - L1) * F[2])
+        ratios.append(left * 2 * (t + 1) / size)
+    return np.array(ratios)
+
+
+@pytest.mark.parametrize("m", [9, 5, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_5(m: int, seed: int) -> None:
+    """The bound holds, though with fewer than all 9 terms the problem is not convex."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((30, 9)), rng.standard_normal((30, 2))
+    ratios = theorem_5(X, Y, m, 200)
+    assert 0.2 < ratios.max() <= 1

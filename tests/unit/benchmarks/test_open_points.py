@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks.papers import datasets, open_points, protocol
+from benchmarks.papers import datasets, grid, open_points, protocol
 from benchmarks.papers.measures import measured
 from benchmarks.papers.methods import Method
 from benchmarks.papers.open_points import AS_HERE, READINGS, TERMS, baseline_found, lsi_found
@@ -123,3 +123,22 @@ def test_accuracy_is_read_at_the_sizes_of_the_paper() -> None:
     value, error, theirs = open_points._at_paper_sizes(4, values, sizes)
     assert value == pytest.approx(95)
     assert max(error, theirs) < 1e-9
+
+
+@pytest.mark.usefixtures("easy")
+def test_the_grid_has_every_reading_of_every_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = {"terms": Method.of("terms"), "LSI": Method.of("lsi"), "FSSL": Method.of("fsslpi")}
+    monkeypatch.setattr(grid, "METHODS", methods)
+    monkeypatch.setattr(grid, "CLASSES", (2, 3))
+    monkeypatch.setattr(grid, "DRAWS", {"short": 2})
+    results = {part: measured(part) for part in grid.grid_parts("short")}
+    table = grid.grid_found("short", results).tables[0]
+    assert len(table.rows) == 8
+    by_reading = {(row["dimensions"], row["starts"], row["rows"]): row for row in table.rows}
+    usual = by_reading["c", "k-means++", "as they are"]
+    assert usual["terms"] == usual["LSI"] == "100.0"
+    assert by_reading["c − 1", "k-means++", "as they are"]["terms"] is None
+    # One draw is missing of one method: it counts for none.
+    del results[grid.grid_parts("short")[0]]
+    fewer = grid.grid_found("short", results).tables[0].rows[0]
+    assert fewer["LSI"] == "100.0 (1)"
