@@ -57,8 +57,8 @@ def main() -> None:
         corpus = write_corpus(folder, arguments.documents)
         bench = Bench(folder, corpus)
         rows = [*bench.builds(), *bench.questions(), *bench.starts(), *bench.changes()]
-    size = sum(map(len, map(str.encode, texts(corpus))))
-    number = sum(1 for _ in records(corpus))
+        size = sum(map(len, map(str.encode, texts(corpus))))
+        number = sum(1 for _ in records(corpus))
     print(f"\n{number:,} documents, {size / 1e6:.0f} MB of text\n")
     print("| | lpisearch | beside it | ratio |\n|---|---:|---:|---:|")
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -102,9 +103,18 @@ def _summary(library: Location, snapshot: ReadTransaction, entry: IndexEntry) ->
         "removed": manifest.removed,
         "calibration": manifest.calibration,
         "passages": manifest.passages,
+        "size_bytes": _sizes(folder),
     }
     state_facts = {"state": state, "rebuild": due, "note": note}
     return summary | state_facts | manifest.result.as_dict() | facts
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes of an index by the first word of the names of its arrays, largest first."""
+    sizes: Counter[str] = Counter()
+    for path in folder.glob("*.npy"):
+        sizes[path.stem.partition("_")[0]] += path.stat().st_size
+    return dict(sizes.most_common())
 
 
 def _damage(summary: dict[str, Any], error: SubspaceError) -> dict[str, Any]:
