@@ -129,19 +129,16 @@ class Database:
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
-        def joined() -> Any:
-            # SQLAlchemy rolls back on its first connection: that one is of no library.
-            raw = getattr(self._thread, "raw", None) or sqlite3.connect(":memory:")
-            return _Joined(raw)
-
         engine = create_engine(
             "sqlite://",
-            creator=joined,
+            creator=lambda: _Joined(self._thread.raw),
             poolclass=NullPool,
             json_serializer=as_json,
             hide_parameters=True,  # an error that is logged shows no queries or texts
         )
-        engine.connect().close()
+        # SQLAlchemy rolls back on its first connection: that one is of no library.
+        with closing(sqlite3.connect(":memory:")) as self._thread.raw:
+            engine.connect().close()
         return engine
 
     def _join(self, raw: CountedConnection) -> sqlalchemy.Connection:

@@ -28,7 +28,7 @@ def proposed(words: str, place: Path) -> list[str]:
     [
         ("lpisearch query --by s", ["semantic"]),
         ("lpisearch similar --by ", ["hybrid", "semantic", "lexical"]),
-        ("lpisearch index --method ls", ["lsi", "ls+lpi"]),
+        ("lpisearch index --method ls", ["lsda", "lsi", "ls+lpi", "lsc"]),
         ("lpisearch query --db library.db --label s", ["sea", "sky"]),
         ("lpisearch --db library.db docs list --label k", ["kitchen"]),
         ("lpisearch docs --db library.db show sea/1", ["sea/12", "sea/16"]),

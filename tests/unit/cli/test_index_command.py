@@ -129,7 +129,7 @@ def test_a_build_that_ended_early_is_gone_on_with(
 
 _BAD = {
     "--method lsl": "did you mean lsi?",
-    "--method transformers": "choose one of: rlpi, olpi, lpi, lsi",
+    "--method transformers": "choose one of: rlpi, olpi, lpi, npe",
     "--dims 0": "must be at least 1",
     "--dims -2": "must be at least 1",
     "--dims 40": "need more than 40 documents",
