@@ -71,14 +71,12 @@ def open_store(location: Location, *, writable: bool = False) -> Store:
     An older library in a file is first copied to `NAME.before-REVISION`.
     """
     opened = _backend(location, "schema").open_library(location, writable=writable)
-    store: Store = opened.store()
-    return store
+    return cast("Store", opened.store())
 
 
 def create_store(location: Location) -> Store:
     """Open a library for writing; create it first if it does not exist."""
-    store: Store = _backend(location, "schema").create_library(location).store()
-    return store
+    return cast("Store", _backend(location, "schema").create_library(location).store())
 
 
 def writer_lock(
@@ -117,8 +115,7 @@ def exists(location: Location) -> bool:
 
 def back_up(location: Location, target: Path) -> Path:
     """Write a consistent copy of a library in use into a file, atomically."""
-    copy: Path = _backend(location, "schema").back_up(location, target)
-    return copy
+    return cast("Path", _backend(location, "schema").back_up(location, target))
 
 
 def upgrade_store(location: Location) -> Path | None:
@@ -126,8 +123,7 @@ def upgrade_store(location: Location) -> Path | None:
     if isinstance(location, Address):
         open_store(location).close()
         return None
-    copy: Path | None = _backend(location, "schema").upgrade(location)
-    return copy
+    return cast("Path | None", _backend(location, "schema").upgrade(location))
 
 
 def schema_revision() -> str:

@@ -50,6 +50,8 @@ LATERAL unnest(ts_filter(setweight(d.terms, 'A', CAST(:words AS TEXT[])), '{a}')
 WHERE d.terms @@ CAST(:asked AS tsquery)"""
 _COUNTED = text(_COUNTS)
 _COUNTED_AMONG = text(f"{_COUNTS} AND d.document_id = ANY(CAST(:keys AS BIGINT[]))")
+# What it takes to unpack a vector is unknown to the planner, which reads all for a frequent word.
+_BY_INDEX = text("SELECT set_config('enable_seqscan', :on, true)")
 _STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> :mark"
 _COUNT_TERMS = text(f"{_STATISTICS.format(what='count(*)')} AND ndoc >= :least")
 # One query for all ranges: each reads every vector.
@@ -92,9 +94,11 @@ class PostgreSQLLexical(SQLLexical):
             return []
         few = allowed if allowed is not None and len(allowed) <= _KEYS_IN_QUERY else None
         documents, total_length = self.connection.execute(_TOTALS).one()
+        self.connection.execute(_BY_INDEX, {"on": "off"})
         truncated, counts = self._truncated(words), self._counts(query, words, few)
         having = self._having(words) if few is not None else Counter(row[2] for row in counts)
         having.update(row[2] for row in truncated)
+        self.connection.execute(_BY_INDEX, {"on": "on"})
         idf = {
             word: max(log((documents - number + 0.5) / (number + 0.5)), _LEAST_IDF)
             for word, number in having.items()
