@@ -374,7 +374,7 @@ def test_an_error_of_the_database_shows_no_values(opened: Library) -> None:
     assert isinstance(opened.path, Path)
     with (
         Database.connect(opened.path, writable=False) as database,
-        database.engine.connect() as connection,
+        database.interruptible(lambda: False) as connection,
         pytest.raises(OperationalError) as raised,
     ):
         connection.execute(text("SELECT :a FROM nothing"), {"a": "private-matter"})
