@@ -143,9 +143,14 @@ def test_a_closed_stdout_is_stated(
     assert json.loads(program("doctor", "--json").stdout)["ok"]
 
 
-def test_few_files_are_no_damage(indexed: Path, program: Program) -> None:
+def test_few_files_are_no_damage(
+    indexed: Path, folder: Callable[..., Path], program: Program
+) -> None:
     assert indexed.exists()
-    limit = (24, 24)
+    many = " ".join(f"ship{n}" for n in range(20_000))  # so that arrays are mapped
+    assert program("ingest", str(folder({"a.txt": many, "b.txt": many}))).returncode == 0
+    assert program("index", "--method", "lsi", "--dims", "3").returncode == 0
+    limit = (12, 12)
     done = program("query", "ship", limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
     assert "Too many open files" in done.stderr
     assert "damaged" not in done.stderr

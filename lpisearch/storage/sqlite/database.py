@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
+from weakref import WeakSet
 
 from lpisearch.errors import (
     LibraryDamaged,
@@ -270,11 +271,15 @@ def connect(path: Path, *, writable: bool) -> CountedConnection:
     """Open a file; a writable one is created if it does not exist."""
     if writable:
         connection = _open(f"{path.absolute().as_uri()}?mode=rwc")
-        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # applies to an empty file only
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
-        connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
+        try:
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # applies to an empty file only
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+            connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
+        except BaseException:
+            connection.close()
+            raise
         return connection
     return connect_to_read(path.absolute())
 
@@ -340,16 +345,16 @@ def _lies_at(pattern: str, path: str) -> bool:
 class _Connections:
     def __init__(self) -> None:
         self._lock = Lock()
-        self._number = 0
+        self._open: WeakSet[CountedConnection] = WeakSet()
         self._descriptors: list[int] = []
 
-    def enter(self) -> None:
+    def enter(self, connection: CountedConnection) -> None:
         with self._lock:
-            self._number += 1
+            self._open.add(connection)
 
-    def leave(self) -> None:
+    def leave(self, connection: CountedConnection) -> None:
         with self._lock:
-            self._number -= 1
+            self._open.discard(connection)
             self._close()
 
     def close(self, descriptor: int) -> None:
@@ -358,7 +363,7 @@ class _Connections:
             self._close()
 
     def _close(self) -> None:
-        while not self._number and self._descriptors:
+        while not self._open and self._descriptors:
             os.close(self._descriptors.pop())
 
 
@@ -411,11 +416,9 @@ class CountedConnection(sqlite3.Connection):
     """A connection that is counted while it is open."""
 
     def __init__(self, *names: Any, **options: Any) -> None:
-        self._counted = False
         self.steps = StepLimit(str(names[0]))
         super().__init__(*names, **options)
-        self._counted = True
-        _OPEN.enter()
+        _OPEN.enter(self)
 
     def cursor(self, factory: Any = Cursor) -> Any:
         """Return a cursor."""
@@ -426,11 +429,9 @@ class CountedConnection(sqlite3.Connection):
         return self.cursor().execute(*words)
 
     def close(self) -> None:
-        """Close the connection; repeated calls count once."""
+        """Close the connection."""
         super().close()
-        if self._counted:
-            self._counted = False
-            _OPEN.leave()
+        _OPEN.leave(self)
 
 
 def close_when_idle(descriptor: int) -> None:

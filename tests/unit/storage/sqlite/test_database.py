@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import sqlite3
+import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import text
 
 from lpisearch.errors import LibraryDamaged, LibraryUnwritable, LpiSearchError, NotALibrary
+from lpisearch.storage.sqlite import database
 from lpisearch.storage.sqlite.database import BUSY_SECONDS
 from lpisearch.storage.sqlite.schema import create_library, open_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from lpisearch.storage.sqlite.database import Database
 
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 def _pragma(database: Database, name: str) -> Any:
     with database.reading() as connection:
         return connection.execute(text(f"PRAGMA {name}")).scalar()
+
+
+def _open_files() -> int:
+    return len([*Path("/dev/fd").iterdir()])
 
 
 def test_a_library_is_in_wal_mode(library: Path) -> None:
@@ -68,6 +75,22 @@ def test_a_reader_takes_no_log_from_a_writer(library: Path) -> None:
         with open_library(library) as reader, reader.reading() as connection:
             written = text("SELECT value FROM settings WHERE name = 'a'")
             assert connection.execute(written).scalar() == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no list of what a process has open")
+def test_a_lost_connection_keeps_no_file_open(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_library(library).close()
+    monkeypatch.setattr(database, "_OPEN", database._Connections())
+    lost = database.connect(library, writable=False)
+    before = _open_files()
+    database.refuse_other_files(library)
+    assert _open_files() == before + 1, "to close it would drop SQLite's locks"
+    del lost
+    gc.collect()
+    database.refuse_other_files(library)
+    assert _open_files() < before
 
 
 def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
