@@ -324,12 +324,13 @@ def test_closing_ends_the_workers_at_once(source: SourceFile) -> None:
 
 
 _PARENT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.options import ReadOptions
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by background jobs of a shell
 source = SourceFile.at(Path(sys.argv[1]))
 with IsolatedReaders(ReadOptions(), 1, silent_seconds=1) as readers:
     echo = list(readers.submit(source, "misbehaving_readers:ECHO"))[-1]
