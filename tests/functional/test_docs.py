@@ -198,7 +198,7 @@ def test_a_method_is_what_its_guide_says(tmp_path: Path) -> None:
     catalogue.write_text(lines.replace(entry[0], entry[0] + twin), encoding="utf-8")
     names = package / "__init__.py"
     text = names.read_text(encoding="utf-8")
-    names.write_text(text.replace("FSSL KRLPI", "FSSL Twin KRLPI"), encoding="utf-8")
+    names.write_text(text.replace("FSSL ", "FSSL Twin ", 1), encoding="utf-8")
     program = [sys.executable, "-m", "lpisearch", "--db", "twins.db"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for words in (
