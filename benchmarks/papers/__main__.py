@@ -113,8 +113,9 @@ def check(names: Sequence[str], folder: Path) -> int:
         form = form if form in FORMS else FORMS[0]
         parts = table.parts(form)
         known = known_of(parts, read_draws(folder, (part.data for part in parts)))
-        same, different, lost = recomputed(page, table.findings(form, known))
-        print(f"{table.name}: {same} means recomputed, {lost} without all of their draws")
+        found = replace(table.findings(form, known), measured=len(known))
+        same, different, lost = recomputed(page, found)
+        print(f"{table.name}: {same} rows recomputed, {lost} without all of their draws")
         print(*(f"  {line}" for line in different), sep="\n", end="\n" if different else "")
         differs = differs or bool(different)
     return int(differs)

@@ -78,7 +78,9 @@ class Comparison:
             for value in (paper, here)
         ]
         if here is not None and here.spread is not None:
-            said[1] += f" ± {here.spread:.{self.digits}f} ({here.draws})"
+            said[1] += f" ± {here.spread:.{self.digits}f}"
+        if here is not None and here.draws > 1:
+            said[1] += f" ({here.draws})"
         if paper is not None and here is not None:
             said.append(f"{here.mean - paper.mean:+.{self.digits}f}".replace("-", "−"))
         return " / ".join(said)

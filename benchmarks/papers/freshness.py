@@ -80,23 +80,40 @@ class Recomputed(NamedTuple):
 
 
 def recomputed(printed: Path, found: Findings) -> Recomputed:
-    """Compare the means of a page with those of the stored draws."""
-    tables = (*(each.details() for each in found.comparisons), *found.tables)
-    cells = {key: row for table in tables for key, row in _cells(table)}
+    """Compare what a page prints with what the stored draws come to.
+
+    A mean of a comparison says its number of draws. A row of any other table does not: it is
+    compared if as many measurements are stored as the page rests on.
+    """
+    report = json.loads(printed.read_text(encoding="utf-8"))
+    complete = report["parameters"].get("measured") == found.measured
+    compared = {key: row for each in found.comparisons for key, row in _cells(each.details())}
+    others = {table.name: json.loads(json.dumps(table.rows)) for table in found.tables}
     same, different, lost = 0, list[str](), 0
-    for table in json.loads(printed.read_text(encoding="utf-8"))["tables"]:
-        for row in table["rows"]:
-            if row.get("measured") is None:
-                continue
+    for table in report["tables"]:
+        for number, row in enumerate(table["rows"]):
             key = (table["name"], *list(row.values())[:2])
-            own = cells.get(key, {})
-            if own.get("measured") is None or own.get("draws") != row.get("draws"):
-                lost += 1
-            elif abs(float(own["measured"]) - row["measured"]) > _ROUNDING:
-                different.append(f"{' '.join(key)}: {row['measured']}, of draws {own['measured']}")
+            if table["name"] in others:
+                known, own = complete, others[table["name"]][number : number + 1]
+                agrees = own == [row]
+            elif row.get("measured") is None:
+                continue
             else:
+                own = compared.get(key, {})
+                known = are_kept(report) and own.get("draws") and own["draws"] == row.get("draws")
+                agrees = known and abs(own["measured"] - row["measured"]) <= _ROUNDING
+            if not known:
+                lost += 1
+            elif agrees:
                 same += 1
+            else:
+                different.append(f"{' '.join(map(str, key))}: {row}, of draws {own}")
     return Recomputed(same, different, lost)
+
+
+def are_kept(report: Mapping[str, Any]) -> bool:
+    """Whether the draws behind a page are stored: earlier pages do not count their measurements."""
+    return "measured" in report["parameters"]
 
 
 def _cells(table: Table) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:

@@ -6,6 +6,7 @@ import json
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.papers.freshness import are_kept
 from benchmarks.papers.prose import FOLDER as CONTENTS
 from benchmarks.papers.published import AVERAGE
 from lpisearch.model.report_text import as_markdown
@@ -25,9 +26,10 @@ Written by `make papers` (every draw of the papers; takes a night, and can be in
 resumed) or `make papers SHORT=1` (some of the draws, about ten minutes on two cores). The pages
 compare each value of a paper with the one measured here, with its standard deviation and the
 number of draws. Nothing is tuned to match; where numbers differ, the page explains why as far as
-known. Measurements of single draws are stored in `draws/` (except for tables measured before it
-existed): `python -m benchmarks.papers TABLE … --full --keep` adds those that are missing,
-`--minutes N` as many as N minutes allow, the first draws of every table first.
+known. Measurements of single draws are stored in `draws/`, except where “All tables” says “not
+kept”: means of those tables cannot be recomputed (`make papers CHECK=1` recomputes the others).
+`python -m benchmarks.papers TABLE … --full --keep` adds draws that are missing, `--minutes N` as
+many as N minutes allow, the first draws of every table first.
 
 Data: TDT2 as the authors published it, Reuters-21578 and 20 Newsgroups built from their texts.
 The papers have 8,067 documents of Reuters-21578; here there are 8,068. The collection has 8,885
@@ -104,6 +106,7 @@ def _row(paper: Paper, name: str, report: dict[str, Any]) -> dict[str, Cell]:
         "table": name,
         "page": f"@{paper.name}",
         "form": report["parameters"]["form"],
+        "draws": "kept" if are_kept(report) else "not kept",
         "values compared": len(differences) or None,
         "mean difference, points": round(fmean(differences), 2) if differences else None,
     }

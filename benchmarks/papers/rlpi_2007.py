@@ -86,14 +86,16 @@ def times_found(form: str, results: Results) -> Findings:
     """Compare table 3: seconds, and their ratio to LSI in the same run."""
     experiment = clustering(form)
     fits, clusters = (experiment.values(results, what) for what in ("fit_s", "cluster_s"))
-    overall = {key: Value(fits[key].mean + clusters[key].mean) for key in fits if key[1] in PRINTED}
+    overall = {
+        key: Value(fits[key].mean + clusters[key].mean, None, fits[key].draws)
+        for key in fits
+        if key[1] in PRINTED
+    }
     reduction = {
-        key: Value(value.mean)
-        for key, value in fits.items()
-        if key[1] in {"LSI", "PLSI", "LPI", "RLPI"}
+        key: value for key, value in fits.items() if key[1] in {"LSI", "PLSI", "LPI", "RLPI"}
     }
     clustered = {
-        (row, {"RLPI": "LPI/RLPI"}.get(label, label)): Value(value.mean)
+        (row, {"RLPI": "LPI/RLPI"}.get(label, label)): value
         for (row, label), value in clusters.items()
         if label in {"Baseline", "LSI", "RLPI", "NMF-NCW"}
     }
@@ -117,9 +119,9 @@ def compared_times(
     seconds = Comparison(name, f"{said}, seconds: {times}", *shape, published.cells, here, 2)
     ratios = [
         {
-            key: Value(value.mean / values[key[0], "LSI"].mean)
+            key: Value(value.mean / lsi.mean, None, min(value.draws, lsi.draws))
             for key, value in values.items()
-            if key[0] != AVERAGE and (key[0], "LSI") in values
+            if key[0] != AVERAGE and (lsi := values.get((key[0], "LSI")))
         }
         for values in (published.cells, here)
     ]

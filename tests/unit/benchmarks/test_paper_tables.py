@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pytest
 from scipy import sparse
 
 from benchmarks.papers import __main__ as program
-from benchmarks.papers import datasets, measures, protocol
+from benchmarks.papers import datasets, measures, protocol, rlpi_2007
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.clustering import Clustering
 from benchmarks.papers.comparison import Comparison, averaged, with_average
@@ -36,6 +37,7 @@ from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
 from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.collection import Collection
+from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from benchmarks.papers.protocol import Part, Results
 
 ROOT = Path(__file__).parents[3]
+PAGES = ROOT / "docs" / "papers"
 CLASSES, DOCUMENTS, WORDS = 5, 12, 8
 PUBLISHED = Published(
     "c",
@@ -194,17 +197,50 @@ def test_what_was_measured_on_other_code_is_listed(tmp_path: Path) -> None:
 
 def test_printed_means_are_compared_with_those_of_draws(tmp_path: Path) -> None:
     """A mean is recomputed, different, or without all of its draws."""
-    value = {("2", "LSI"): Value(70.0, 1.0, 3), ("3", "LSI"): Value(60.0, 1.0, 3)}
-    table = Comparison("one", "One", "classes", ("2", "3", "4"), ("LSI",), {}, value)
+    value = {
+        ("2", "LSI"): Value(70.0, 1.0, 3),
+        ("3", "LSI"): Value(60.0, 1.0, 3),
+        ("5", "LSI"): Value(9.0),  # of an unknown number of draws
+    }
+    table = Comparison("one", "One", "classes", ("2", "3", "4", "5"), ("LSI",), {}, value)
     rows = [
         {"classes": "2", "method": "LSI", "measured": 70.0, "draws": 3},
         {"classes": "3", "method": "LSI", "measured": 61.0, "draws": 3},
         {"classes": "4", "method": "LSI", "measured": 50.0, "draws": 3},
+        {"classes": "5", "method": "LSI", "measured": 9.0, "draws": 0},
     ]
+    grid = Table("grid", "Grid", ({"rows": "as they are", "LSI": "70.0"}, {"rows": "", "LSI": "1"}))
+    printed = [{"rows": "as they are", "LSI": "70.0"}, {"rows": "", "LSI": "2"}]
+    tables = [{"name": "one", "rows": rows}, {"name": "grid", "rows": printed}]
     page = tmp_path / "one.json"
-    page.write_text(json.dumps({"tables": [{"name": "one", "rows": rows}]}))
-    same, different, lost = recomputed(page, Findings("", (table,)))
-    assert (same, different, lost) == (1, ["one 3 LSI: 61.0, of draws 60.0"], 1)
+    page.write_text(json.dumps({"parameters": {"measured": 7}, "tables": tables}))
+    found = Findings("", (table,), (grid,), measured=7)
+    same, different, lost = recomputed(page, found)
+    assert (same, [line.partition(":")[0] for line in different], lost) == (
+        2, ["one 3 LSI", "grid  2"], 2)  # fmt: skip
+    assert recomputed(page, replace(found, measured=8)).lost == 4
+    # Pages of before draws were kept do not say how many measurements they rest on.
+    page.write_text(json.dumps({"parameters": {}, "tables": tables}))
+    assert recomputed(page, found) == (0, [], 6)
+
+
+@pytest.mark.data
+def test_every_printed_mean_comes_from_the_kept_draws(data: Path) -> None:
+    del data
+    assert program.check([table.name for paper in PAPERS for table in paper.tables], PAGES) == 0
+
+
+@pytest.mark.data
+def test_every_time_says_of_how_many_draws_it_is(data: Path) -> None:
+    del data
+    one = {"AC": 1.0, "fit_s": 2.0, "cluster_s": 1.0}
+    parts = rlpi_2007.clustering("short").parts()
+    found = rlpi_2007.times_found("short", dict.fromkeys(parts, one))
+    rows = [row for each in found.comparisons for row in each.details().rows]
+    assert all(row["draws"] for row in rows if row["measured"] is not None)
+    seconds, ratios = (found.comparisons[at].side_by_side().rows[0] for at in (0, 1))
+    assert seconds["LSI"] == "0.36 / 2.00 ± 0.00 (5) / +1.64"
+    assert ratios["LPI"] == "31.8 / 1.0 (2) / −30.8"
 
 
 def test_draws_lie_beside_the_pages(tiny: Clustering, tmp_path: Path) -> None:
