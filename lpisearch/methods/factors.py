@@ -48,7 +48,8 @@ class Factorisation(FactorShares):
     def _factors(self, X: sparse.csr_array, n_factors: int) -> Floats:
         """Find Uᵀ with rows of unit length; return Vᵀ for the factors that are used."""
         scale = X.data.max()  # squares of very small weights would be 0
-        run = self._raced(X / scale, n_factors, generator(self.random_state))
+        # By the inverse: SciPy divides in float64.
+        run = self._raced(X * (1 / scale), n_factors, generator(self.random_state))
         lengths = np.sqrt(np.einsum("ij,ij->i", run.factors, run.factors))
         used = lengths > 0
         self.n_components_ = int(np.count_nonzero(used))

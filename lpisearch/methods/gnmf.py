@@ -106,7 +106,7 @@ class GNMF(Factorisation, GraphTransformer):
         self._edges = self._edge_arrays(y, affinity, X.shape[0])
 
     def _learn(self, X: sparse.csr_array, n_factors: int) -> None:
-        parts = self._factors(X, n_factors)
+        parts = self._factors(X.astype(np.float64), n_factors)  # single ends rounds too early
         self.factors_ = self.factors_.astype(X.dtype)
         self.embedding_ = np.ascontiguousarray(parts.T, X.dtype)
 

@@ -85,11 +85,12 @@ class KOLPI(GraphTransformer, KernelEmbedding):
             landmarks = np.sort(rng.choice(landmarks, count, replace=False))
         # Documents in an orthonormal basis of what the landmarks span.
         T = whitening(kernels.some(landmarks).matrix(np.arange(len(landmarks))), LEAST)
-        features = np.vstack([block @ T for _, block in kernels.blocks(landmarks)])
-        if len(landmarks) == len(kernels):  # then the columns of the features are orthogonal
-            scales, basis = np.linalg.norm(features, axis=0), np.eye(features.shape[1])
-            space = DocumentSpace(features / scales, scales, basis, basis)
+        if len(landmarks) == len(kernels):  # K = U diag(s²) Uᵀ and T = U / s: the features are U s
+            scales, basis = 1 / np.linalg.norm(T, axis=0), np.eye(T.shape[1])
+            space = DocumentSpace(T * scales, scales, basis, basis)
+            features = space.documents * scales
         else:
+            features = np.vstack([block @ T for _, block in kernels.blocks(landmarks)])
             space = whole_space(features)
         linked = W.n_isolated < len(kernels)
         count = min(int(self.n_components), len(space.scales)) if linked else 0

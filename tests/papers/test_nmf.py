@@ -98,6 +98,14 @@ def test_embedding_is_the_converged_factor() -> None:
     assert objective == pytest.approx(nmf.objectives_[-1], rel=1e-6)
 
 
+def test_single_precision_stays_single_and_agrees() -> None:
+    X = sparse.csr_array(corpus())
+    double, single = NMF(4).fit(X), NMF(4).fit(X.astype(np.float32))
+    assert single.factors_.dtype == np.float32
+    assert single.objectives_[-1] == pytest.approx(double.objectives_[-1], rel=1e-5)
+    np.testing.assert_array_equal(single.clusters_, double.clusters_)
+
+
 def test_clusters_are_the_largest_parts() -> None:
     nmf = NMF(3).fit(corpus(60, 40))
     np.testing.assert_array_equal(nmf.clusters_, nmf.embedding_.argmax(axis=1))

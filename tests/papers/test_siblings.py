@@ -12,6 +12,7 @@ from sklearn.manifold._locally_linear import barycenter_weights
 
 from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
+from lpisearch.methods import kernels
 from lpisearch.methods.gnmf import GNMF
 from lpisearch.methods.kolpi import KOLPI
 from lpisearch.methods.lpi import LPI
@@ -21,6 +22,7 @@ from lpisearch.methods.mcfs import MCFS
 from lpisearch.methods.nmf import NMF
 from lpisearch.methods.npe import NPE
 from lpisearch.methods.olpi import OLPI
+from lpisearch.methods.placement import kernel
 from tests.papers import naive
 
 N, P = 120, 7
@@ -198,6 +200,11 @@ class TestGNMF:
         np.testing.assert_allclose(model.factors_, (U / lengths).T, atol=1e-8)
         np.testing.assert_allclose(model.embedding_, V * lengths * X.max(), atol=1e-8)
 
+    def test_documents_of_single_precision_get_as_many_rounds(self) -> None:
+        found = GNMF(4, n_neighbors=P).fit(ROWS.astype(np.float32))
+        assert found.n_iter_ == GNMF(4, n_neighbors=P).fit(ROWS).n_iter_ == found.max_iter
+        assert found.factors_.dtype == np.float32
+
     def test_without_the_graph_it_is_nmf(self) -> None:
         found = GNMF(3, graph_weight=0, max_iter=5000).fit(ROWS)
         plain = NMF(3, weighting="none", tolerance=1e-9, max_iter=5000).fit(ROWS)
@@ -231,6 +238,17 @@ class TestKernelOLPI:
         np.testing.assert_allclose(C.T @ K @ C, np.eye(6), atol=1e-6)
         new = np.exp(-(2 - 2 * NEW @ X.T)) if kernel == "rbf" else (NEW @ X.T + 1) ** 2
         np.testing.assert_allclose(found.transform(NEW), new @ C, atol=1e-5)
+
+    def test_kernels_are_computed_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        computed = []
+
+        def counted(cosines: Any, *options: Any) -> Any:
+            computed.append(cosines.shape[0])
+            return kernel(cosines, *options)
+
+        monkeypatch.setattr(kernels, "kernel", counted)
+        KOLPI(3, n_neighbors=P).fit(ROWS)
+        assert sum(computed) == N
 
     def test_with_a_linear_kernel_it_is_olpi(self) -> None:
         found = KOLPI(6, kernel="linear", n_neighbors=P).fit(ROWS)
