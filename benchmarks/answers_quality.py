@@ -22,7 +22,7 @@ from benchmarks.retrieval import DATA, ENGLISH, average_precision, judged_of, qu
 from lpisearch.index.build import build_index
 from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.ingest.ingestion import run_ingest
-from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import PackedRows
 from lpisearch.options import IndexOptions, IngestOptions
 from lpisearch.search import hybrid
 from lpisearch.search.engine import Engine

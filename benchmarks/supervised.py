@@ -20,7 +20,7 @@ import numpy as np
 
 from lpisearch.evaluation.categorisation import judge
 from lpisearch.evaluation.collection import library_collection, single_labelled
-from lpisearch.evaluation.label_measures import accuracy
+from lpisearch.evaluation.measures import accuracy
 from lpisearch.evaluation.representations import TermWeights, represent
 from lpisearch.evaluation.splits import split_by_share
 from lpisearch.ingest.ingestion import run_ingest

@@ -223,8 +223,7 @@ class SeveralDocuments(LpiSearchError):
 
     def __init__(self, path: str, number: int) -> None:
         super().__init__(
-            f"{path} contains {number:,} documents; choose one by id.",
-            call("entries", path=path),
+            f"{path} contains {number:,} documents; choose one by id.", call("entries", path=path)
         )
 
 
@@ -233,8 +232,7 @@ class NotUnicode(LpiSearchError):
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"“{printable(text)}” is not valid Unicode.",
-            "check how it was typed or encoded",
+            f"“{printable(text)}” is not valid Unicode.", "check how it was typed or encoded"
         )
 
 

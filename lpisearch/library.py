@@ -100,7 +100,7 @@ class Library:
         return f"Library({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import library_html
+        from lpisearch.model.report_text import library_html
 
         try:
             return library_html(str(self.path), self.status())
@@ -445,10 +445,7 @@ class Library:
         return map_documents(self._session, options, projection, previous)
 
     def dimensions(
-        self,
-        options: DimensionOptions,
-        *,
-        on_stage: Callable[[str], None] = lambda _stage: None,
+        self, options: DimensionOptions, *, on_stage: Callable[[str], None] = lambda _stage: None
     ) -> DimensionReport:
         """Describe the dimensions of a sparse method by their words and typical documents."""
         from lpisearch.evaluation.dimensions import show_dimensions
@@ -465,7 +462,7 @@ class Library:
 
     def __iter__(self) -> Iterator[Document]:
         """Iterate over all documents in the order of ingest."""
-        from lpisearch.admin.listing import every_document
+        from lpisearch.admin.curation import every_document
 
         return every_document(self._session)
 
@@ -483,27 +480,22 @@ class Library:
         return self.listing(replace(where, path=path or where.path), sort=sort)[0]
 
     def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+        self, wanted: Filter | None = None, *, limit: int = -1, offset: int = 0, sort: str = "added"
     ) -> tuple[list[Entry], int]:
         """Return a page of the listing, and the number of all documents that match."""
-        from lpisearch.admin.listing import list_documents
+        from lpisearch.admin.curation import list_documents
 
         return list_documents(self._session, wanted or Filter(), limit, offset, sort)
 
     def names(self, kind: str, beginning: str = "", most: int = 100) -> list[str]:
         """Complete the name of a "label", an "index" or a "document"."""
-        from lpisearch.admin.listing import names_that_begin
+        from lpisearch.admin.curation import names_that_begin
 
         return names_that_begin(self._session, kind, beginning, most)
 
     def document(self, name: str) -> Document:
         """Return one document by its id or path."""
-        from lpisearch.admin.listing import show_document
+        from lpisearch.admin.curation import show_document
 
         return show_document(self._session, name)
 
@@ -534,7 +526,7 @@ class Library:
         >>> library.label("first.txt", add="read")
         LabelReport(documents=1, added=1, removed=0)
         """
-        from lpisearch.admin.labels import label_documents
+        from lpisearch.admin.curation import label_documents
 
         added, removed = as_labels(add), as_labels(remove)
         return label_documents(self.path, documents, where or Filter(), add=added, remove=removed)
@@ -564,7 +556,7 @@ class Library:
         Documents that have labels are skipped unless `labelled`. Predicted labels are kept apart
         from others, and an index learns from them only if asked to.
         """
-        from lpisearch.admin.labels import predict_labels
+        from lpisearch.admin.curation import predict_labels
 
         return predict_labels(
             self._session,
@@ -577,7 +569,7 @@ class Library:
 
     def forget_predicted(self, *documents: str, where: Filter | None = None) -> int:
         """Remove predicted labels, of all documents if none are named; return of how many."""
-        from lpisearch.admin.labels import forget_predicted
+        from lpisearch.admin.curation import forget_predicted
 
         return forget_predicted(self.path, documents, where or Filter())
 
@@ -593,7 +585,7 @@ class Library:
         `path` is a folder or a glob. `on_note` is called with a text about labels given by hand
         that are removed with their documents; by default it is a `UserWarning`.
         """
-        from lpisearch.admin.listing import delete_documents
+        from lpisearch.admin.curation import delete_documents
 
         where = where or Filter()
         return delete_documents(self.path, names, replace(where, path=path or where.path), on_note)
@@ -610,7 +602,7 @@ class Library:
 
         `force` overwrites a file that is not an export.
         """
-        from lpisearch.admin.listing import export_documents
+        from lpisearch.admin.curation import export_documents
 
         where = wanted or Filter()
         return export_documents(self._session, target, where, force=force, on_stage=on_stage)
@@ -704,7 +696,7 @@ class Library:
 
     def status(self) -> dict[str, Any]:
         """Return counts of documents, labels, splits and sources, the indexes, and the size."""
-        from lpisearch.admin.listing import library_status
+        from lpisearch.admin.curation import library_status
 
         return library_status(self._session)
 

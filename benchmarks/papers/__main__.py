@@ -21,7 +21,7 @@ from benchmarks.papers.freshness import commits, recomputed, stale
 from benchmarks.papers.pages import behind_page, write_overview, write_table
 from benchmarks.papers.protocol import Extent, run
 from benchmarks.papers.tables import FORMS
-from lpisearch.evaluation.cache import Cells, resumable_cells
+from lpisearch.evaluation.cells import Cells, resumable_cells
 from lpisearch.messages import pace
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from benchmarks.papers.methods import Method
-    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.cells import Cells
 
     Results: TypeAlias = "Mapping[Part, dict[str, Any]]"
 

@@ -37,9 +37,9 @@ from lpisearch.readers.registry import READERS
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.integrity import content_hash, damaged
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.detection import Evidence
 from lpisearch.text.languages import AUTO, RULES_VERSION, TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser
+from lpisearch.text.traits import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,10 +59,7 @@ def examine(
     try:
         with open_store(library, writable=True) as store:
             if repair:
-                with (
-                    writer_lock(library, "examine", wait_seconds),
-                    store.writing() as transaction,
-                ):
+                with writer_lock(library, "examine", wait_seconds), store.writing() as transaction:
                     on_stage("mending")
                     mended = _repair(transaction)
             with store.writing() as transaction:

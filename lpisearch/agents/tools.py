@@ -158,12 +158,7 @@ TOOLS: Mapping[str, Tool] = {
             "id:string title:string url:string text:string start:integer end:integer "
             "characters:integer truncated:boolean ?next:integer ?metadata:object",
         ),
-        Tool(
-            "similar",
-            "Find documents like one (id), or like a text.",
-            SimilarArguments,
-            _FOUND,
-        ),
+        Tool("similar", "Find documents like one (id), or like a text.", SimilarArguments, _FOUND),
         Tool(
             "overview",
             "What the library is about: counts, formats, labels, topics, languages, dates.",

@@ -227,7 +227,8 @@ def neighbour_votes(
     votes = np.zeros((points.shape[0], n_classes))
     k = min(k, vectors.shape[0])
     for block in _blocks(points.shape[0], vectors.shape[0]):
-        cosines = _dense(points[block] @ vectors.T)
+        product = points[block] @ vectors.T  # of two sparse matrices, sparse
+        cosines = np.asarray(product.toarray() if hasattr(product, "toarray") else product)
         near = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
         weights = np.maximum(np.take_along_axis(cosines, near, axis=1), 0).ravel()
         chosen = members.of(near.ravel())
@@ -236,11 +237,6 @@ def neighbour_votes(
         np.add.at(votes, cells, weights[voters] / chosen.sizes[voters])
     total = votes.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(votes, total, out=votes, where=total > 0))
-
-
-def _dense(product: Any) -> Floats:
-    """Return a product as an array; that of two sparse matrices is sparse."""
-    return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
 def _blocks(count: int, others: int) -> Iterator[slice]:

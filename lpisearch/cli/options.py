@@ -234,10 +234,6 @@ def _plain(one: OptionField) -> Any:
     return kind if one.default is not None else kind | None
 
 
-def _value(one: OptionField, value: Any) -> Any:
-    return tuple(value or ()) if one.many else value
-
-
 def names(text: str) -> tuple[str, ...]:
     """Read names with commas between them."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
@@ -361,11 +357,6 @@ def _words(_one: OptionField, text: str) -> _Fields:
     return _Fields(words=names(text))
 
 
-def _path(_one: OptionField, text: str) -> _Fields:
-    """Read a path, which may be relative to the current folder."""
-    return _Fields(path=text, here=_current_folder() if text else "")
-
-
 def _current_folder() -> str:
     try:
         return os.getcwd()  # noqa: PTH109 (a filter has a string)
@@ -397,7 +388,11 @@ def _form(one: OptionField) -> _Form:
 
 _MEBIBYTE = 1024 * 1024
 _FORMS: Mapping[str, _Form] = {
-    "": _Form(_value, _plain, lambda default: None if default == () else default),
+    "": _Form(
+        lambda one, value: tuple(value or ()) if one.many else value,
+        _plain,
+        lambda default: None if default == () else default,
+    ),
     "auto": _Form(_number, written=lambda default: "auto" if default is None else str(default)),
     "conditions": _Form(_conditions, lambda _: list[str] | None, lambda _: None),
     "mebibytes": _Form(
@@ -410,7 +405,7 @@ _FORMS: Mapping[str, _Form] = {
         written=lambda default: ",".join(str(number or "all") for number in default),
     ),
     "pairs": _Form(_pairs, lambda _: Path | None, lambda _: None),
-    "path": _Form(_path),
+    "path": _Form(lambda _, text: _Fields(path=text, here=_current_folder() if text else "")),
     "range": _Form(_bounds, written=lambda default: "..".join(map(str, default))),
     "settings": _Form(
         lambda _, pairs: read_settings(pairs), lambda _: list[str] | None, lambda _: None

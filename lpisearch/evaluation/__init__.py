@@ -9,12 +9,15 @@ from lpisearch.evaluation.clustering import (
     clustering_hits,
     mutual_information,
 )
-from lpisearch.evaluation.label_measures import (
+from lpisearch.evaluation.measures import (
     Confused,
+    PairedTest,
     SetF1,
     accuracy,
     confusion,
+    holm,
     macro_f1,
+    paired_test,
     set_f1,
     worst_pairs,
 )
@@ -25,15 +28,13 @@ from lpisearch.evaluation.retrieval import (
     query_coverage,
     score_run,
 )
-from lpisearch.evaluation.significance import PairedTest, holm, paired_test
 from lpisearch.evaluation.similarity import (
     PairPrecision,
     average_accuracy,
     document_accuracies,
     pair_precision,
 )
-from lpisearch.evaluation.splits import draw_classes, split_by_share
-from lpisearch.evaluation.subsets import frequent_terms, term_subsets
+from lpisearch.evaluation.splits import draw_classes, frequent_terms, split_by_share, term_subsets
 
 __all__ = [
     "Clustering",

@@ -29,9 +29,16 @@ from lpisearch.classifiers.classifier import (
     neighbour_votes,
 )
 from lpisearch.errors import BadOption
+from lpisearch.evaluation.cells import as_report, compared_by, curves, mean_and_spread
 from lpisearch.evaluation.collection import has_several, labelled, single_labelled
-from lpisearch.evaluation.figures import as_report, compared_by, curves, mean_and_spread
-from lpisearch.evaluation.label_measures import accuracy, macro_f1, set_f1, worst_pairs
+from lpisearch.evaluation.measures import (
+    Measured,
+    accuracy,
+    macro_f1,
+    set_f1,
+    with_differences,
+    worst_pairs,
+)
 from lpisearch.evaluation.representations import (
     PAPERS,
     TermWeights,
@@ -41,7 +48,6 @@ from lpisearch.evaluation.representations import (
     represent,
     takes_labels,
 )
-from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.evaluation.splits import (
     AUTO,
     FIELD,
@@ -63,7 +69,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.cells import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.evaluation.representations import Represented
     from lpisearch.evaluation.splits import Split

@@ -23,9 +23,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from lpisearch.errors import BadOption
+from lpisearch.evaluation.cells import as_report, compared, curves, mean_and_spread
 from lpisearch.evaluation.collection import Collection, EvaluationInput, single_labelled
-from lpisearch.evaluation.figures import as_report, compared, curves, mean_and_spread
-from lpisearch.evaluation.label_measures import Labelling, as_list, as_matrix
+from lpisearch.evaluation.measures import Labelling, Measured, as_list, as_matrix, with_differences
 from lpisearch.evaluation.representations import (
     PAPERS,
     TermWeights,
@@ -34,7 +34,6 @@ from lpisearch.evaluation.representations import (
     class_dimensions,
     represent,
 )
-from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.methods.base import check_count
 from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.numeric.kmeans import normalised_information
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.evaluation.cache import Cells
-    from lpisearch.evaluation.label_measures import Labels
+    from lpisearch.evaluation.cells import Cells
+    from lpisearch.evaluation.measures import Labels
     from lpisearch.options import ClusterOptions, EvaluateOptions
 
     Whole = NDArray[np.integer[Any]]
@@ -67,7 +66,10 @@ def evaluate_cluster(
     collection = single_labelled(source.collection, options.largest)
     n_classes = len(set(collection.single_labels))
     _check(wanted, n_classes)
-    draws = sum(_number_of_draws(number, n_classes, wanted.draws) for number in wanted.classes)
+    draws = sum(  # if there are fewer sets, each is drawn once
+        1 if number == ALL else min(wanted.draws, math.comb(n_classes, number))
+        for number in wanted.classes
+    )
     cells.total += draws * len(names)
     rows: list[dict[str, Cell]] = []
     values: list[dict[int, float]] = []
@@ -124,11 +126,6 @@ def _by_unit(own: Sequence[dict[str, Any]]) -> dict[int, float]:
     if len(own) > 1:
         return dict(enumerate(draw["AC"] for draw in own))
     return dict(enumerate(map(float, own[0]["right"])))
-
-
-def _number_of_draws(number: int, n_classes: int, draws: int) -> int:
-    """Count the sets; if there are fewer than `draws`, each is drawn once."""
-    return 1 if number == ALL else min(draws, math.comb(n_classes, number))
 
 
 def _drawn(collection: Collection, number: int, draws: int, seed: int) -> Iterator[Collection]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.figures import as_report
+from lpisearch.evaluation.cells import as_report
 from lpisearch.evaluation.representations import (
     TERMS,
     TermWeights,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.cells import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.search.session import Session

@@ -137,7 +137,8 @@ def _section(title: str, parts: Iterable[str]) -> list[str]:
 def _table(table: Table) -> str:
     title = _text(full_title(table) or table.name)
     numeric = {name for name in table.columns if is_numeric(table, name)}
-    heads = (_cell("th", _head(name), name in numeric, "col") for name in own_columns(table))
+    breakable = ((name, re.sub(r"_(?=\w\w)", "_<wbr>", _text(name))) for name in own_columns(table))
+    heads = (_cell("th", head, name in numeric, "col") for name, head in breakable)
     best = {name: _best(table, name) for name in numeric if higher_is_better(name)}
     rows = "\n".join(f"<tr>{_row(table, row, numeric, best)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_text(note)}</li>" for note in table.notes)
@@ -165,11 +166,6 @@ def _row(table: Table, row: Mapping[str, Cell], numeric: set[str], best: Mapping
     return "".join(cells)
 
 
-def _head(name: str) -> str:
-    """Return the name of a column with breaks allowed between its words."""
-    return re.sub(r"_(?=\w\w)", "_<wbr>", _text(name))
-
-
 def _best(table: Table, name: str) -> str:
     """Return the largest value as shown; "" if all are shown alike."""
     values = [value for row in table.rows if is_number(value := row.get(name))]
@@ -184,7 +180,8 @@ def _cell(tag: str, content: str, numeric: bool, scope: str) -> str:  # noqa: FB
 
 
 def _figure(figure: Figure, at: int) -> str:
-    bars = f"<pre>{_lines(as_bars(figure, _BAR_COLUMNS))}</pre>"
+    lines = "\n".join(map(_text, as_bars(figure, _BAR_COLUMNS).split("\n")))
+    bars = f"<pre>{lines}</pre>"
     try:
         content = svg_text(figure, f"figure-{at}-")
     except PlotUnavailable:
@@ -207,10 +204,6 @@ def _pairs(head: str, pairs: Mapping[str, Cell] | Mapping[str, str]) -> list[str
 
 def _text(text: str) -> str:
     return escape(printable(text))
-
-
-def _lines(text: str) -> str:
-    return "\n".join(map(_text, text.split("\n")))
 
 
 Finding = TypeVar("Finding")

@@ -126,7 +126,8 @@ def draw_curves(figure: Figure, canvas: Canvas, *, titled: bool) -> None:
     baselines = figure.baselines
     names, handles = [], []
     banded = len(figure.series) <= _MOST_BANDS
-    for at, series in enumerate(figure.series if banded else map(_without_spread, figure.series)):
+    shown_series = (one if banded else replace(one, spread=None) for one in figure.series)
+    for at, series in enumerate(shown_series):
         y = floats(series.y)
         if not np.isfinite(y).any():
             continue
@@ -154,10 +155,6 @@ def _line(axes: Axes, series: Series, at: int, look: dict[str, Any]) -> Artist:
     dashes, marker = _DASHES[at % len(_DASHES)], _MARKERS[at % len(_MARKERS)]
     (line,) = axes.plot(x, y, linestyle=dashes, marker=marker, **look)
     return line
-
-
-def _without_spread(series: Series) -> Series:
-    return replace(series, spread=None)
 
 
 def _baseline(axes: Axes, series: Series, dashes: Any, look: dict[str, Any]) -> Artist:

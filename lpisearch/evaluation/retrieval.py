@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lpisearch.errors import BadOption, NothingToEvaluate
+from lpisearch.evaluation.cells import as_report, compared
 from lpisearch.evaluation.collection import index_in_use
-from lpisearch.evaluation.figures import as_report, compared
+from lpisearch.evaluation.measures import Measured, with_differences
 from lpisearch.evaluation.representations import TERMS, check_options, chosen_methods
-from lpisearch.evaluation.significance import Measured, with_differences
 from lpisearch.messages import Message, Option, are, call, counted, quoted, some
 from lpisearch.methods.parameters import typed
 from lpisearch.model.reports import Cell, Report, Table, named
@@ -34,7 +34,7 @@ from lpisearch.search.engine import Engine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.cells import Cells
     from lpisearch.options import EvaluateOptions, RetrievalOptions
     from lpisearch.search.session import Session
 

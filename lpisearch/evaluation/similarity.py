@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse, stats
 
 from lpisearch.errors import NothingToEvaluate
+from lpisearch.evaluation.cells import as_report, compared
 from lpisearch.evaluation.collection import labelled, single_labelled
-from lpisearch.evaluation.figures import as_report, compared
-from lpisearch.evaluation.label_measures import Labelling, as_matrix
+from lpisearch.evaluation.measures import Labelling, Measured, as_matrix, with_differences
 from lpisearch.evaluation.representations import (
     BASELINES,
     TERMS,
@@ -30,8 +30,7 @@ from lpisearch.evaluation.representations import (
     is_nested,
     represent,
 )
-from lpisearch.evaluation.significance import Measured, with_differences
-from lpisearch.evaluation.subsets import has_pairs, word_subsets
+from lpisearch.evaluation.splits import has_pairs, word_subsets
 from lpisearch.graphs.neighbours import map_cosines
 from lpisearch.messages import Message, call, counted, some
 from lpisearch.methods.base import check_count, generator
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.evaluation.cache import Cells
+    from lpisearch.evaluation.cells import Cells
     from lpisearch.evaluation.collection import Collection, EvaluationInput, StoredVectors
-    from lpisearch.evaluation.label_measures import Labels
+    from lpisearch.evaluation.measures import Labels
     from lpisearch.graphs.affinity import Floats, Matrix
     from lpisearch.options import EvaluateOptions, SimilarityOptions
 

@@ -56,7 +56,7 @@ def nearest(
 
     def select(cosines: Floats, start: int) -> tuple[NDArray[np.intp], Floats]:
         del start
-        columns = largest(cosines, p)
+        columns = top_columns(cosines, p)
         return columns, np.take_along_axis(cosines, columns, axis=1)
 
     blocks = map_cosines(unit_rows(X), select)
@@ -76,7 +76,7 @@ def _nearest_rows(X: Matrix, p: int) -> tuple[NDArray[np.intp], Floats]:
         here = np.arange(len(products))
         scores = 2 * products - squares
         scores[here, start + here] = -np.inf
-        columns = largest(scores, p)
+        columns = top_columns(scores, p)
         own = squares[start + here][:, np.newaxis]
         return columns, own - np.take_along_axis(scores, columns, axis=1)
 
@@ -108,7 +108,7 @@ def ball(
     return Affinity(edges=symmetric_edges(named, options))
 
 
-def largest(values: Floats, p: int) -> NDArray[np.intp]:
+def top_columns(values: Floats, p: int) -> NDArray[np.intp]:
     """Return the columns of the p largest values of each row, in no order.
 
     They are in the p groups of columns with the largest maxima; only those groups are searched.

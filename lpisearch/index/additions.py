@@ -38,9 +38,8 @@ from lpisearch.index.postings import (
 from lpisearch.index.sequences import Sequences, SequenceWriter
 from lpisearch.index.subspace import PASSAGE, TAKEN_IN, SubspaceIndex, cut_documents
 from lpisearch.index.twins import holders_of_keys, joined_groups, twin_keys, twin_pairs
-from lpisearch.numeric.packed_rows import PackedRows
 from lpisearch.numeric.row_files import release_pages
-from lpisearch.numeric.rows import REMOVED, SparseRows, numbers_of
+from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows, numbers_of
 from lpisearch.text.spans import LONG_DOCUMENT
 from lpisearch.text.spelling import Lines, count_written, with_spelled, with_written
 from lpisearch.text.tokeniser import Tokenisers

@@ -22,8 +22,14 @@ import numpy as np
 from lpisearch.errors import BadOption, IndexUnwritable, LpiSearchError, NothingToIndex
 from lpisearch.files import create, folder_mode, open_regular, whole_file
 from lpisearch.index.format import MOST_MANIFEST, file_digest
-from lpisearch.numeric.executor import TransferStats, transfer_stats
-from lpisearch.numeric.row_blocks import ArrayTarget, RowBlocks, RowTarget, StackedBlocks
+from lpisearch.numeric.row_blocks import (
+    ArrayTarget,
+    RowBlocks,
+    RowTarget,
+    StackedBlocks,
+    TransferStats,
+    transfer_stats,
+)
 from lpisearch.numeric.row_files import (
     FileTarget,
     PartitionedRows,

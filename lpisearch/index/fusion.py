@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.numeric.packed_rows import PackedRows
+    from lpisearch.numeric.rows import PackedRows
 
     Scores = NDArray[np.float32]
 

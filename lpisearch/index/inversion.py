@@ -27,8 +27,7 @@ from lpisearch.index.postings import (
 )
 from lpisearch.index.sequences import SEQUENCE_STARTS, SEQUENCE_TERMS, SequenceWriter
 from lpisearch.messages import Message, call
-from lpisearch.numeric.executor import map_parts
-from lpisearch.numeric.row_blocks import BLOCK_ROWS, DerivedBlocks, map_blocks
+from lpisearch.numeric.row_blocks import BLOCK_ROWS, DerivedBlocks, map_blocks, map_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,8 +22,7 @@ import numpy as np
 
 from lpisearch.files import folder_mode
 from lpisearch.index.inversion import HASH_BYTES, CountedDocuments, CountedTerms, write_counted
-from lpisearch.numeric.executor import map_parts
-from lpisearch.numeric.row_blocks import BLOCK_ROWS
+from lpisearch.numeric.row_blocks import BLOCK_ROWS, map_parts
 from lpisearch.numeric.row_files import write_partition
 from lpisearch.storage import open_store
 from lpisearch.storage.integrity import fingerprint

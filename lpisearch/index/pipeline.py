@@ -21,10 +21,17 @@ from lpisearch.index.partitions import Partitions, count_partitions
 from lpisearch.index.projection import Samples, Supervision, fit_projection, rows_of_pairs
 from lpisearch.index.status import rebuild_command
 from lpisearch.index.subspace import vector_arrays
-from lpisearch.numeric.executor import is_remote, map_parts
-from lpisearch.numeric.packed_rows import PackedRows, scales_of
-from lpisearch.numeric.row_blocks import BLOCK_ROWS, LazyRows, MatrixBlocks, map_blocks, whole
+from lpisearch.numeric.row_blocks import (
+    BLOCK_ROWS,
+    LazyRows,
+    MatrixBlocks,
+    is_remote,
+    map_blocks,
+    map_parts,
+    whole,
+)
 from lpisearch.numeric.row_files import release_pages
+from lpisearch.numeric.rows import PackedRows, scales_of
 from lpisearch.text.weighting import Weighting
 
 if TYPE_CHECKING:

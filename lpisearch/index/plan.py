@@ -15,7 +15,7 @@ from lpisearch.messages import Message, Option, call
 from lpisearch.methods.catalogue import CATALOGUE, EXACT_DOCUMENTS, LANDMARKS
 from lpisearch.model.documents import Filter
 from lpisearch.model.reports import IndexPlan
-from lpisearch.numeric.executor import use_executor
+from lpisearch.numeric.row_blocks import use_executor
 from lpisearch.storage import open_store
 from lpisearch.text.spans import LONG_DOCUMENT
 from lpisearch.text.vocabulary import VocabularyLimits

@@ -34,8 +34,7 @@ from lpisearch.index.postings import (
 from lpisearch.index.sequences import Sequences, SequenceWriter
 from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
-from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import REMOVED, SparseRows
+from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows
 from lpisearch.text.spans import LONG_DOCUMENT, Span
 from lpisearch.text.spelling import SPELLED, WRITTEN, Lines
 from lpisearch.text.vocabulary import Vocabulary

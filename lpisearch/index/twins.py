@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.postings import DocumentTerms
-    from lpisearch.numeric.packed_rows import PackedRows
+    from lpisearch.numeric.rows import PackedRows
 
     Numbers = NDArray[np.int64]
     VectorsAt = Callable[[Numbers], NDArray[np.float32]]

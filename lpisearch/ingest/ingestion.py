@@ -41,9 +41,9 @@ from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
 from lpisearch.storage.metadata import TOKENISER
 from lpisearch.storage.reading import chunks
-from lpisearch.text.detection import FALLBACK, Evidence, languages, languages_note
 from lpisearch.text.languages import AUTO, TokeniserSettings
 from lpisearch.text.tokeniser import Tokeniser, analyse
+from lpisearch.text.traits import FALLBACK, Evidence, languages, languages_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from lpisearch.errors import GoneWithDocuments, NothingThere
 from lpisearch.ingest.discovery import expand, is_address, is_under
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import UNFINISHED
-from lpisearch.readers.irds import is_collection
+from lpisearch.readers.trec import is_collection
 from lpisearch.storage import exists, open_store
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from lpisearch.graphs.affinity import Affinity
-from lpisearch.graphs.neighbours import largest, map_cosines, strongest_entries
+from lpisearch.graphs.neighbours import map_cosines, strongest_entries, top_columns
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.locality import LocalityProjection
 from lpisearch.numeric.rows import unit_rows
@@ -101,7 +101,7 @@ def _nearest(X: Matrix, W: Affinity, most: int) -> sparse.csr_array:
         if W.edges is not None:
             joined = joined + W.edges[rows].toarray()
         near = np.where(joined > 0, np.maximum(cosines, 0), 0)
-        columns = largest(near, p)
+        columns = top_columns(near, p)
         return columns, np.take_along_axis(near, columns, axis=1)
 
     blocks = map_cosines(unit_rows(X), select)

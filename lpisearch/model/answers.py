@@ -176,7 +176,7 @@ class Answer(Sequence[Hit]):
         return [hit.row() for hit in self.hits]
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import answer_html
+        from lpisearch.model.report_text import answer_html
 
         return answer_html(self)
 
@@ -284,7 +284,7 @@ class TopicReport:
     nmi: float | None = None
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import topics_html
+        from lpisearch.model.report_text import topics_html
 
         return topics_html(self)
 
@@ -543,6 +543,6 @@ class DimensionReport:
     dimensions: tuple[Dimension, ...]
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import dimensions_html
+        from lpisearch.model.report_text import dimensions_html
 
         return dimensions_html(self)

@@ -136,12 +136,7 @@ FORMS: dict[type, tuple[str | Key, ...]] = {
     ),
     answers.Passage: (
         "text marks start end section",
-        Key(
-            "page",
-            kind=str | None,
-            write=lambda page: page or None,
-            read=lambda page: page or "",
-        ),
+        Key("page", kind=str | None, write=lambda page: page or None, read=lambda page: page or ""),
     ),
     answers.SharedTopic: ("dimension", Key("share", "contribution"), "terms"),
     documents.Document: (
@@ -495,10 +490,5 @@ def report_record(report: Report) -> dict[str, Any]:
     rows |= {table.name: table.rows for table in others}
     notes = dict.fromkeys(note for table in report.tables for note in table.notes)
     return to_json(  # type: ignore[no-any-return]
-        {
-            **rows,
-            "notes": [*notes],
-            "parameters": report.parameters,
-            "versions": report.versions,
-        }
+        {**rows, "notes": [*notes], "parameters": report.parameters, "versions": report.versions}
     )

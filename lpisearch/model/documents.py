@@ -234,7 +234,7 @@ class IngestReport:
         return len(self.failures) + len(self.known_failures) + self.unlisted
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import record_html
+        from lpisearch.model.report_text import record_html
 
         return record_html(self)
 

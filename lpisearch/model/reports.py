@@ -108,7 +108,7 @@ class Report:
     resumed: int = 0
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import report_html
+        from lpisearch.model.report_text import report_html
 
         return report_html(self)
 
@@ -246,7 +246,7 @@ class IndexReport(BuiltIndex):
     encoder: dict[str, Any] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from lpisearch.model.notebooks import record_html
+        from lpisearch.model.report_text import record_html
 
         return record_html(self)
 
@@ -274,7 +274,8 @@ def run_lines(runs: Iterable[Run]) -> Iterator[str]:
 def as_field(name: str) -> str:
     """Return a name as one field of a run or of judgements."""
     return "".join(
-        quote(sign, safe="", errors=_ERRORS) if _is_written(sign) else sign for sign in name
+        quote(sign, safe="", errors=_ERRORS) if sign in "% " or not sign.isprintable() else sign
+        for sign in name
     )
 
 
@@ -288,10 +289,6 @@ def named(field: str, known: Container[str]) -> str:
     except UnicodeDecodeError:  # no name is encoded so
         return field
     return field if field in known and name not in known else name
-
-
-def _is_written(sign: str) -> bool:
-    return sign in "% " or not sign.isprintable()
 
 
 def _below(score: float, ceiling: float) -> float:

@@ -41,7 +41,7 @@ from lpisearch.errors import (
     LpiSearchError,
 )
 from lpisearch.files import ANYONE, create, folder_mode
-from lpisearch.numeric.executor import TransferStats
+from lpisearch.numeric.row_blocks import TransferStats
 from lpisearch.numeric.row_files import map_region
 from lpisearch.numeric.threads import one_blas_thread
 

@@ -219,9 +219,8 @@ def within_budget(
             elif remarks == MOST_REMARKS:
                 yield Problem("further warnings are not shown", warning=True)
             if problems > MOST_PROBLEMS and problems > documents:
-                raise ReaderError(
-                    f"gave up {_location(item)}: {problems:,} records could not be read"
-                )
+                location = f"at {item.where}" if item.where else "half-way"
+                raise ReaderError(f"gave up {location}: {problems:,} records could not be read")
             continue
         documents += 1
         reason = _refusal(item, options)
@@ -268,10 +267,6 @@ def document_bytes(document: Document) -> int:
 
 def _utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _location(problem: Problem) -> str:
-    return f"at {problem.where}" if problem.where else "half-way"
 
 
 _BETWEEN = "\n\n"

@@ -34,8 +34,7 @@ from lpisearch.readers.base import (
     memory_bytes,
     reading_seconds,
 )
-from lpisearch.readers.confinement import IS_WATCHED, resident_bytes
-from lpisearch.readers.worker import Frame, receive
+from lpisearch.readers.worker import IS_WATCHED, Frame, receive, resident_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

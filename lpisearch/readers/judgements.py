@@ -13,8 +13,7 @@ from lpisearch.errors import LpiSearchError
 from lpisearch.messages import printable, system_reason
 from lpisearch.readers.base import SourceFile
 from lpisearch.readers.encoding import unescape
-from lpisearch.readers.irds import is_collection, judgements_of, queries_of
-from lpisearch.readers.trec import decode_element
+from lpisearch.readers.trec import decode_element, is_collection, judgements_of, queries_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

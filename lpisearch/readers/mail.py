@@ -165,7 +165,7 @@ class _Body:
     def gather(self, part: Message) -> None:
         """Add one part: each part of a container, the plainest of alternatives."""
         kind = part.get_content_type()
-        name = _filename(part)
+        name = _decoded_words(_parameter(part.get_filename))
         # A message that is nothing but a text is that text, whatever name it has.
         is_attached = name or part.get_content_disposition() == "attachment"
         if is_attached and not (part is self._message and kind.startswith("text/")):
@@ -242,10 +242,6 @@ def _decoded_words(value: Any) -> str:
     except (ValueError, LookupError, email.errors.HeaderParseError):
         pass  # the undecoded header is better than none
     return " ".join(clean(text).split())
-
-
-def _filename(part: Message) -> str:
-    return _decoded_words(_parameter(part.get_filename))
 
 
 def _parameter(get: Callable[[], str | None]) -> str:

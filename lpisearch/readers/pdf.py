@@ -231,10 +231,7 @@ def read_image(source: SourceFile, options: ReadOptions) -> Iterator[Document | 
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FEWEST_WORDS = 3
 IMAGE_READER = Reader(
-    "image",
-    (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"),
-    read_image,
-    isolated=True,
+    "image", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"), read_image, isolated=True
 )
 
 

@@ -65,12 +65,7 @@ def sniff_text(head: bytes) -> bool:
     return bool(head) and not looks_binary(head)
 
 
-TEXT_READER = Reader(
-    "text",
-    (".txt", ".text", ".asc", ".log", ".tex"),
-    read_text,
-    sniff_text,
-)
+TEXT_READER = Reader("text", (".txt", ".text", ".asc", ".log", ".tex"), read_text, sniff_text)
 
 _FIRST_OF_SEVERAL = re.compile(r"\s*(?:\.\. _[^\n]*\n\s*)?(\S[^\n]*)\n\s*\S")
 _TITLE_MARKS = re.compile(r"^(?:={1,6}|#{1,6}|%|;{2,4})[ \t]+|(?<=[ \t])[=#]{1,6}$|¶$")
@@ -83,10 +78,7 @@ Marked: TypeAlias = tuple[list[str], list[tuple[int, str]], dict[str, Any]]
 
 
 def read_marked(
-    source: SourceFile,
-    options: ReadOptions,
-    media_type: str,
-    marked: Callable[[str], Marked],
+    source: SourceFile, options: ReadOptions, media_type: str, marked: Callable[[str], Marked]
 ) -> Iterator[Document | Problem]:
     """Yield warnings about the encoding, then the one document."""
     decoded = decode_text(whole(source, options.max_document_bytes))
@@ -125,7 +117,7 @@ _MODIFIERS = (
 _DEFINITION = re.compile(
     rf"(?:(?:{_MODIFIERS}) ){{0,4}}"
     r"(?:def|class|function|func|fn|fun|interface|struct|enum|trait|impl|module|namespace|"
-    r"type|record|object|package|sub|proc|CREATE TABLE|create table)[ \t]+([\w.:$]{1,200})",
+    r"type|record|object|package|sub|proc|CREATE TABLE|create table)[ \t]+([\w.:$]{1,200})"
 )
 
 
@@ -425,7 +417,10 @@ def _po_marked(text: str) -> Marked:
             messages.append((match[1], []))
         if messages:
             messages[-1][1].append(match[2])
-    joined = [(kind, _PO_ESCAPE.sub(_po_sign, "".join(pieces))) for kind, pieces in messages]
+    joined = [
+        (kind, _PO_ESCAPE.sub(lambda m: _PO_SIGNS.get(m[1], m[1]), "".join(pieces)))
+        for kind, pieces in messages
+    ]
     header = next((value for kind, value in joined[1:2] if not joined[0][1]), "")
     stated = dict(line.partition(": ")[::2] for line in header.split("\n"))
     facts = {ours: stated[name] for name, ours in _PO_FACTS.items() if stated.get(name)}
@@ -436,10 +431,6 @@ def _po_marked(text: str) -> Marked:
     project, lang = stated.get("Project-Id-Version", ""), facts.get("lang", "")
     title = f"{project} ({lang})" if project and lang else project
     return lines, [], {**facts, "title": title}
-
-
-def _po_sign(match: re.Match[str]) -> str:
-    return _PO_SIGNS.get(match[1], match[1])
 
 
 PO_READER = Reader(

@@ -32,7 +32,7 @@ from lpisearch.model.documents import (
     Progress,
     Traits,
 )
-from lpisearch.model.notebooks import library_html
+from lpisearch.model.report_text import library_html
 from lpisearch.model.reports import IndexPlan, IndexReport, Report
 from lpisearch.options import (
     CategoriesOptions,
@@ -331,10 +331,7 @@ class RemoteLibrary:
         return self._get(DocumentMap, "/map", params)
 
     def dimensions(
-        self,
-        options: DimensionOptions,
-        *,
-        on_stage: Callable[[str], None] = lambda _stage: None,
+        self, options: DimensionOptions, *, on_stage: Callable[[str], None] = lambda _stage: None
     ) -> DimensionReport:
         """Describe the dimensions of a sparse method by their words and typical documents."""
         body = to_json(options)
@@ -361,12 +358,7 @@ class RemoteLibrary:
         return self.listing(replace(where, path=path or where.path), sort=sort)[0]
 
     def listing(
-        self,
-        wanted: Filter | None = None,
-        *,
-        limit: int = -1,
-        offset: int = 0,
-        sort: str = "added",
+        self, wanted: Filter | None = None, *, limit: int = -1, offset: int = 0, sort: str = "added"
     ) -> tuple[list[Entry], int]:
         """Return a page of the listing, and the number of all documents that match."""
         params = filter_params(wanted) | {"sort": sort}

@@ -40,7 +40,7 @@ def library_at(place: Place) -> AnyLibrary:
     return open_library(name)
 
 
-def place_of(library: AnyLibrary) -> str:
+def address_of(library: AnyLibrary) -> str:
     """Return the path or address from which `library_at` opens a library again."""
     return library.url if isinstance(library, RemoteLibrary) else str(library.path)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from lpisearch.retrievers import CHARACTERS, Place, library_at, place_of, retrieved
+from lpisearch.retrievers import CHARACTERS, Place, address_of, library_at, retrieved
 
 
 @component
@@ -48,7 +48,7 @@ class LpiSearchRetriever:
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack saves it."""
         own = {"top_k": self.top_k, "characters": self.characters, "search": self.search}
-        saved: dict[str, Any] = default_to_dict(self, library=place_of(self._library), **own)
+        saved: dict[str, Any] = default_to_dict(self, library=address_of(self._library), **own)
         return saved
 
     @classmethod

@@ -24,7 +24,7 @@ from lpisearch.index.postings import LEXICON, DocumentTerms, Postings
 from lpisearch.index.sequences import Sequences
 from lpisearch.index.subspace import HASH_BYTES, Passages, SubspaceIndex
 from lpisearch.model.documents import Filter
-from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import PackedRows
 from lpisearch.search.engine import Engine, Units
 
 if TYPE_CHECKING:

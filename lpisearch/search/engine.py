@@ -34,8 +34,7 @@ from lpisearch.index.postings import (
     WeightedWords,
     inverse_frequency,
 )
-from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import REMOVED, SparseRows
+from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows
 from lpisearch.search.hybrid import COMPARED_AGAIN, Hybrid, UnitScores, agreement, whole_share
 from lpisearch.search.query import Query
 from lpisearch.search.word_scores import WordScores, score_words

@@ -27,7 +27,7 @@ from lpisearch.search.compounds import add_compounds
 from lpisearch.search.engine import Engine, Scores
 from lpisearch.search.query import Query, in_other_languages
 from lpisearch.search.snapshot import Keys, Snapshot
-from lpisearch.text.kinds import kinds_named
+from lpisearch.text.traits import kinds_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -127,7 +127,7 @@ class Snapshot:
     def _language_of(self, query: str) -> str:
         if len(self.languages) < _SEVERAL:
             return next(iter(self.languages), "")
-        from lpisearch.text.detection import language_of_query
+        from lpisearch.text.traits import language_of_query
 
         return language_of_query(query, self.languages)
 

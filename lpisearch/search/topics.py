@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from lpisearch.index.postings import Postings
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.numeric.packed_rows import PackedRows
+    from lpisearch.numeric.rows import PackedRows
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser

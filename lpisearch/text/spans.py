@@ -58,10 +58,7 @@ class _Piece(NamedTuple):
 
 
 def cut_passages(
-    text: str,
-    sections: Sequence[Section],
-    joined: Callable[[str], str],
-    usual: int = USUAL_TOKENS,
+    text: str, sections: Sequence[Section], joined: Callable[[str], str], usual: int = USUAL_TOKENS
 ) -> list[Span]:
     """Split a text into passages, in order and without overlap.
 

@@ -44,9 +44,8 @@ from lpisearch.text.characters import (
     stretches,
     words,
 )
-from lpisearch.text.detection import CHARACTERS, language_of
-from lpisearch.text.kinds import kind_of
 from lpisearch.text.languages import NO_LANGUAGE, TokeniserSettings, stop_words
+from lpisearch.text.traits import CHARACTERS, kind_of, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -23,7 +23,7 @@ from lpisearch.index.build import build_index
 from lpisearch.numeric import dask_cluster
 from lpisearch.numeric import dask_cluster as working
 from lpisearch.numeric.dask_cluster import check_shared, cluster_at, local_cluster
-from lpisearch.numeric.executor import map_parts, use_executor
+from lpisearch.numeric.row_blocks import map_parts, use_executor
 from lpisearch.options import IndexOptions
 from lpisearch.storage import open_store
 from tests.cluster.conftest import workers_of

@@ -9,7 +9,7 @@ import lpisearch
 from lpisearch import RetrievalOptions
 from lpisearch.model.reports import run_lines
 from lpisearch.options import SearchOptions
-from lpisearch.readers.irds import CollectionUnreadable
+from lpisearch.readers.trec import CollectionUnreadable
 from tests.integrations.conftest import DOCUMENTS, NAME, QRELS, QUERIES
 
 pytest.importorskip("ir_datasets", reason="needs `make test-integrations`")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import lpisearch
-from lpisearch.retrievers import library_at, place_of, retrieved
+from lpisearch.retrievers import address_of, library_at, retrieved
 from tests.serving import served
 
 _QUERY = "why does my bread stay flat"
@@ -90,12 +90,12 @@ def test_a_server_is_a_place(library: lpisearch.Library, monkeypatch: pytest.Mon
     monkeypatch.delenv("LPISEARCH_TOKEN", raising=False)
     with served(library) as url:
         remote: Any = library_at(url)
-        assert place_of(remote) == url
+        assert address_of(remote) == url
         assert retrieved(remote, _QUERY, k=1, characters=200) == retrieved(
             library, _QUERY, k=1, characters=200
         )
         remote.close()
-    assert place_of(library_at(library)) == str(library.path)
+    assert address_of(library_at(library)) == str(library.path)
 
 
 @pytest.mark.parametrize("name", ["langchain", "llama_index", "haystack"])

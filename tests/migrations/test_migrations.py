@@ -11,7 +11,7 @@ import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from lpisearch.admin.listing import library_status
+from lpisearch.admin.curation import library_status
 from lpisearch.admin.maintenance import upgrade_library
 from lpisearch.errors import (
     LibraryDamaged,

@@ -28,11 +28,11 @@ _ALLOWED = {
     ("storage/sqlite/lock.py", "lpisearch {purpose}"): "the name of the program that holds a lock",
     ("evaluation/page.py", "--ink"): "variables of CSS",
     ("readers/pdf.py", "-l"): "an option of tesseract",
-    ("readers/compound.py", "-m"): "an option of antiword",
-    ("readers/compound.py", "-w"): "an option of antiword and of catdoc",
-    ("readers/compound.py", "-d"): "an option of catdoc",
-    ("readers/compound.py", "-q"): "an option of xls2csv",
-    ("readers/compound.py", "-c"): "an option of xls2csv",
+    ("readers/legacy_office.py", "-m"): "an option of antiword",
+    ("readers/legacy_office.py", "-w"): "an option of antiword and of catdoc",
+    ("readers/legacy_office.py", "-d"): "an option of catdoc",
+    ("readers/legacy_office.py", "-q"): "an option of xls2csv",
+    ("readers/legacy_office.py", "-c"): "an option of xls2csv",
 }
 
 # Options declare the help of a face; viewers open files for a person at this machine's terminal.

@@ -80,7 +80,7 @@ def _choices(address: str) -> Choices:
     return Choices.of(QueryParams(parse_qsl(query)))
 
 
-def found(library: Library, choices: Choices, most: int) -> Iterator[Found]:
+def results_of(library: Library, choices: Choices, most: int) -> Iterator[Found]:
     """Yield the results of a search on all pages, or the documents of a listing."""
     for offset in range(0, most, _AT_ONCE):
         size = min(_AT_ONCE, most - offset)
@@ -102,7 +102,7 @@ def export(request: Request) -> Response:
     if name not in _WRITERS:
         raise Refusal(422, f"Unknown format; choose one of: {', '.join(_WRITERS)}.")
     media_type, write = _WRITERS[name]
-    text = write(list(found(state_of(request).library, choices, MOST_EXPORTED)))
+    text = write(list(results_of(state_of(request).library, choices, MOST_EXPORTED)))
     headers = {"Content-Disposition": f'attachment; filename="results.{name}"'}
     return Response(text, media_type=media_type, headers=headers)
 
@@ -160,7 +160,7 @@ def feed(request: Request) -> Response:
     _add(top, "id", f"{root}{choices.address('/feed')}")
     _add(top, "updated", datetime.now(UTC).isoformat(timespec="seconds"))
     ET.SubElement(top, f"{{{_ATOM}}}link", rel="self", href=f"{root}{choices.address('/feed')}")
-    for one in found(shared.library, choices, _IN_FEED):
+    for one in results_of(shared.library, choices, _IN_FEED):
         entry = ET.SubElement(top, f"{{{_ATOM}}}entry")
         address = f"{root}/document?{urlencode({'id': one.id})}"
         _add(entry, "title", one.title or one.id)
@@ -194,7 +194,7 @@ async def label_many(request: Request) -> Response:
     def names() -> list[str]:
         if documents:
             return [str(name) for name in json.loads(documents)][:MOST_EXPORTED]
-        results = list(found(library, choices, MOST_EXPORTED))
+        results = list(results_of(library, choices, MOST_EXPORTED))
         first = (choices.page - 1) * HITS
         return [one.id for one in (results if scope == "all" else results[first : first + HITS])]
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.admin.listing import delete_documents, list_documents, show_document
+from lpisearch.admin.curation import delete_documents, list_documents, show_document
 from lpisearch.errors import DocumentNotFound, SeveralDocuments
 from lpisearch.search.session import Session
 

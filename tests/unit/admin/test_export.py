@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpisearch.admin.listing import export_documents
+from lpisearch.admin.curation import export_documents
 from lpisearch.errors import LibraryUnwritable
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.ingest.recorder import BatchWriter, Incoming
@@ -145,7 +145,7 @@ def test_an_export_appears_whole_or_not_at_all(
             raise OSError(28, "No space left on device")
         return json.dumps(value)
 
-    monkeypatch.setattr("lpisearch.admin.listing.json_text", fail)
+    monkeypatch.setattr("lpisearch.admin.curation.json_text", fail)
     with pytest.raises(LibraryUnwritable, match=f"{target}: No space left"):
         export_documents(Session(library), target)
     assert target.read_text(encoding="utf-8") == before

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.admin.listing import delete_documents, library_status
+from lpisearch.admin.curation import delete_documents, library_status
 from lpisearch.admin.maintenance import examine, retokenise
 from lpisearch.errors import BadOption, LibraryLocked
 from lpisearch.ingest.ingestion import tokenised

@@ -35,7 +35,7 @@ from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import Extent
 from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
 from benchmarks.papers.tables import FORMS, Findings, Paper, PaperTable
-from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.collection import Collection
 from lpisearch.model.reports import Table
 

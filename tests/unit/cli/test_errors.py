@@ -124,7 +124,7 @@ def test_a_defect_is_stated(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPat
         raise ZeroDivisionError("by nought")
 
     assert notes.is_dir()
-    monkeypatch.setattr("lpisearch.admin.listing.library_status", fail)
+    monkeypatch.setattr("lpisearch.admin.curation.library_status", fail)
     done = cli("status")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "Unexpected failure (ZeroDivisionError: by nought)" in done.stderr
@@ -137,7 +137,7 @@ def test_an_interrupt_of_a_verb(cli: Cli, notes: Path, monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     assert notes.is_dir()
-    monkeypatch.setattr("lpisearch.admin.listing.library_status", interrupt)
+    monkeypatch.setattr("lpisearch.admin.curation.library_status", interrupt)
     done = cli("status")
     assert (done.exit_code, done.stdout) == (130, "")
     assert "Interrupted." in done.stderr

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lpisearch.cli import evaluate_output
+from lpisearch.cli import evaluate
 from lpisearch.model.reports import Table
 
 _ROWS: tuple[dict[str, Any], ...] = (
@@ -24,7 +24,7 @@ def printed(
     def run(columns: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        evaluate_output.print_report_table(Table("one", "A title", _ROWS), is_terminal=True)
+        evaluate.print_report_table(Table("one", "A title", _ROWS), is_terminal=True)
         text = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out)
         return [line.rstrip() for line in text.splitlines()]
 
@@ -65,7 +65,7 @@ def test_a_very_narrow_one_shows_rows_in_lines(printed: Callable[[int], list[str
 
 
 def test_a_pipe_has_every_column(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate_output.print_report_table(Table("one", "A title", _ROWS), is_terminal=False)
+    evaluate.print_report_table(Table("one", "A title", _ROWS), is_terminal=False)
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == list(_ROWS[0])
     assert lines[1] == ["terms", "svm", "0.9", "0.01", "0.5", "0.25", "1200", "", "60"]

@@ -218,7 +218,7 @@ def test_a_verb_does_not_import_the_others() -> None:
         "try: main()\nexcept SystemExit: pass\n"
         "print([name for name in sys.modules if name.startswith('lpisearch.cli.')])"
     )
-    for words, own in (((), set()), (("topics",), {"topics"})):
+    for words, own in (((), set()), (("topics",), {"subjects"})):
         run = [sys.executable, "-c", code, *words, "--help"]
         done = subprocess.run(run, capture_output=True, text=True, check=True)
         modules = set(done.stdout.splitlines()[-1].replace("'", "").strip("[]").split(", "))

@@ -11,8 +11,8 @@ import pytest
 
 from lpisearch import viewers
 from lpisearch.cli.hits import state_folder
-from lpisearch.cli.open import recall, remember
 from lpisearch.cli.output import can_link, link_to
+from lpisearch.cli.query import recall, remember
 from lpisearch.errors import LpiSearchError
 from lpisearch.model.answers import Answer, Hit, Passage
 from lpisearch.viewers import HitLocation, open_location

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.cli import watch as watching
+from lpisearch.cli import ingest as watching
 from lpisearch.cli.ingest import ingest_once
 from lpisearch.errors import LibraryLocked
 from lpisearch.options import FindOptions, IngestOptions

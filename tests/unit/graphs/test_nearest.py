@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpisearch.graphs.base import GraphOptions
-from lpisearch.graphs.neighbours import ball, largest, nearest
+from lpisearch.graphs.neighbours import ball, nearest, top_columns
 
 
 def documents(n: int, n_terms: int, seed: int = 0, rate: float = 0.3) -> Any:
@@ -128,7 +128,7 @@ def test_ball_holds_all_within_its_radius() -> None:
 def test_largest_finds_the_largest(values: list[float], p: int) -> None:
     row = np.array([values])
     p = min(p, len(values))
-    found = np.sort(row[0, largest(row, p)[0]])
+    found = np.sort(row[0, top_columns(row, p)[0]])
     np.testing.assert_array_equal(found, np.sort(row[0])[len(values) - p :])
 
 

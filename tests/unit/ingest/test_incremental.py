@@ -558,7 +558,7 @@ def test_a_folder_that_is_gone_for_a_while(folder: Folder, ingest: Ingest, held:
 def test_a_deleted_document_stays_deleted(
     folder: Folder, ingest: Ingest, library: Path, held: Held
 ) -> None:
-    from lpisearch.admin.listing import delete_documents
+    from lpisearch.admin.curation import delete_documents
 
     root = folder(_NOTES)
     ingest(root, labels="folder")

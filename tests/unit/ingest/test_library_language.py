@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpisearch.admin.listing import library_status
+from lpisearch.admin.curation import library_status
 from lpisearch.admin.maintenance import retokenise
 from lpisearch.errors import BadOption
 from lpisearch.index.build import build_index

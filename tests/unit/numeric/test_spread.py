@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.numeric.executor import ThreadExecutor, TransferStats, map_parts, use_executor
-from lpisearch.numeric.row_blocks import MatrixBlocks, map_blocks
+from lpisearch.numeric.row_blocks import (
+    MatrixBlocks,
+    ThreadExecutor,
+    TransferStats,
+    map_blocks,
+    map_parts,
+    use_executor,
+)
 from lpisearch.numeric.row_files import PartitionWriter
 from lpisearch.numeric.threads import THREADS
 

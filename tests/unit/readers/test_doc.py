@@ -12,7 +12,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.compound import DOC_READER, MSG_READER, PPT_READER, XLS_READER
+from lpisearch.readers.legacy_office import DOC_READER, MSG_READER, PPT_READER, XLS_READER
 from tests.office import outlook_message
 from tests.readers import read, read_document
 
@@ -92,7 +92,9 @@ def test_slides_are_read_by_catppt(tmp_path: Path, converter: Callable[[str, str
 def test_sheets_are_read_by_xls2csv_without_xlrd(
     tmp_path: Path, converter: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpisearch.readers.compound.importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr(
+        "lpisearch.readers.legacy_office.importlib.util.find_spec", lambda _name: None
+    )
     converter("xls2csv", "printf 'Train\\t45'")
     assert read_document(XLS_READER, tmp_path / "a.xls", _DOC).text == "Train\t45"
     with pytest.raises(ReaderError, match=r"install lpisearch.office."):

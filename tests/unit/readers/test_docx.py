@@ -9,7 +9,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.ooxml import DOCX_MEDIA_TYPE, DOCX_READER
+from lpisearch.readers.office import DOCX_MEDIA_TYPE, DOCX_READER
 
 if TYPE_CHECKING:
     from pathlib import Path

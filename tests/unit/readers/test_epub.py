@@ -9,7 +9,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.epub import MEDIA_TYPE, READER
+from lpisearch.readers.html import EPUB_MEDIA_TYPE, EPUB_READER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def _read(
             archive.writestr(f"OEBPS/text/{name}", chapter)
         for name, part in parts.items():
             archive.writestr(f"META-INF/{name}.xml", part)
-    return list(READER.read(SourceFile.at(path), ReadOptions()))
+    return list(EPUB_READER.read(SourceFile.at(path), ReadOptions()))
 
 
 def _encryption(*parts: str) -> str:
@@ -88,7 +88,7 @@ def test_title_date_and_metadata_are_what_the_package_states(tmp_path: Path) -> 
     assert isinstance(document, Document)
     assert document.title == "The Tide Table"
     assert document.date == "2010"
-    assert document.media_type == MEDIA_TYPE
+    assert document.media_type == EPUB_MEDIA_TYPE
     assert document.metadata == {"author": "Ann Shore, Bo Reef", "language": "en"}
 
 
@@ -128,7 +128,7 @@ def test_zip_that_is_no_epub_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "no")
     with pytest.raises(ReaderError, match="is not an EPUB file"):
-        list(READER.read(SourceFile.at(path), ReadOptions()))
+        list(EPUB_READER.read(SourceFile.at(path), ReadOptions()))
 
 
 def test_chapters_and_their_headings_are_sections(tmp_path: Path) -> None:

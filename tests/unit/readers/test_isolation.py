@@ -23,10 +23,9 @@ from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers import isolation
 from lpisearch.readers import isolation as answers
 from lpisearch.readers.base import READING_SECONDS, SourceFile, reading_seconds
-from lpisearch.readers.confinement import resident_bytes
 from lpisearch.readers.isolation import IsolatedReaders
 from lpisearch.readers.registry import READERS
-from lpisearch.readers.worker import Frame, find_reader, pack, receive, word
+from lpisearch.readers.worker import Frame, find_reader, pack, receive, resident_bytes, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.options import ReadOptions
 from lpisearch.readers.base import SourceFile
-from lpisearch.readers.opendocument import ODT_MEDIA_TYPE, ODT_READER
+from lpisearch.readers.office import ODT_MEDIA_TYPE, ODT_READER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,16 @@ import pytest
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document
 from lpisearch.options import MEBIBYTE, ReadOptions
-from lpisearch.readers import epub, ooxml, opendocument
 from lpisearch.readers.base import SourceFile
+from lpisearch.readers.html import EPUB_READER
+from lpisearch.readers.office import (
+    DOCX_READER,
+    ODP_READER,
+    ODS_READER,
+    ODT_READER,
+    PPTX_READER,
+    XLSX_READER,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +41,7 @@ class _Format:
 
 _FORMATS = {
     "docx": _Format(
-        ooxml.DOCX_READER,
+        DOCX_READER,
         "word/document.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="word/document.xml"/></R>',
@@ -41,12 +49,12 @@ _FORMATS = {
         },
     ),
     "odt": _Format(
-        opendocument.ODT_READER,
+        ODT_READER,
         "content.xml",
         {"content.xml": "<body><text><p>MARK</p></text></body>"},
     ),
     "pptx": _Format(
-        ooxml.PPTX_READER,
+        PPTX_READER,
         "ppt/slides/slide1.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="ppt/p.xml"/></R>',
@@ -56,7 +64,7 @@ _FORMATS = {
         },
     ),
     "xlsx": _Format(
-        ooxml.XLSX_READER,
+        XLSX_READER,
         "xl/s.xml",
         {
             "_rels/.rels": '<R><r Type="x/officeDocument" Target="xl/w.xml"/></R>',
@@ -66,7 +74,7 @@ _FORMATS = {
         },
     ),
     "ods": _Format(
-        opendocument.ODS_READER,
+        ODS_READER,
         "content.xml",
         {
             "content.xml": '<b><spreadsheet><table name="One"><table-row><table-cell><p>MARK</p>'
@@ -74,12 +82,12 @@ _FORMATS = {
         },
     ),
     "odp": _Format(
-        opendocument.ODP_READER,
+        ODP_READER,
         "content.xml",
         {"content.xml": "<b><presentation><page><p>MARK</p></page></presentation></b>"},
     ),
     "epub": _Format(
-        epub.READER,
+        EPUB_READER,
         "book.opf",
         {
             "META-INF/container.xml": '<container><rootfile full-path="book.opf"/></container>',

@@ -10,8 +10,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from lpisearch.index.postings import Postings
 from lpisearch.numeric import kmeans
 from lpisearch.numeric.kmeans import normalised_information, purity
-from lpisearch.numeric.packed_rows import PackedRows
-from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.numeric.rows import PackedRows, divided_by_lengths
 from lpisearch.search import topics
 from lpisearch.search.topics import NO_TOPIC, Clusters
 

@@ -10,7 +10,7 @@ from lpisearch.errors import BadOption, IndexNotFound
 from lpisearch.index.build import build_index
 from lpisearch.model.answers import TopicReport
 from lpisearch.numeric.kmeans import normalised_information, purity
-from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import PackedRows
 from lpisearch.options import IndexOptions, TopicOptions
 from tests.searching import find_topics
 

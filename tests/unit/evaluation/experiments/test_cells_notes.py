@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.cells import Cells
 from lpisearch.methods.base import NotConverged
 
 if TYPE_CHECKING:

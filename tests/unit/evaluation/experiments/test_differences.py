@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.clustering import evaluate_cluster
-from lpisearch.evaluation.significance import Measured, paired_test, with_differences
+from lpisearch.evaluation.measures import Measured, paired_test, with_differences
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.model.reports import Table
 from lpisearch.options import CategoriesOptions, ClusterOptions, EvaluateOptions, SimilarityOptions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lpisearch.evaluation.cache import Cells, cache_folder, resumable_cells
+from lpisearch.evaluation.cells import Cells, cache_folder, resumable_cells
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.options import ClusterOptions, EvaluateOptions
 

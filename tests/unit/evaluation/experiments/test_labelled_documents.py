@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.evaluation.splits import make_splits

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.clustering import evaluate_cluster
-from lpisearch.evaluation.collection import EvaluationInput, matrix_collection
+from lpisearch.evaluation.collection import EvaluationInput, MatrixUnreadable, matrix_collection
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.options import ClusterOptions, EvaluateOptions, SimilarityOptions
-from lpisearch.readers.matrices import MatrixUnreadable
 from lpisearch.search.session import Session
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.cache import Cells
 from lpisearch.evaluation.categorisation import evaluate_classify
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import EvaluationInput
+from lpisearch.evaluation.experiments import evaluate_sweep
 from lpisearch.evaluation.similarity import evaluate_similarity
-from lpisearch.evaluation.sweep import evaluate_sweep
 from lpisearch.location import shipped_folder
 from lpisearch.options import (
     CategoriesOptions,
@@ -103,7 +103,7 @@ def test_a_parameter_reaches_the_method(
         seen.append(getattr(options, over))
         return evaluate_cluster(source, options, *rest)
 
-    monkeypatch.setattr("lpisearch.evaluation.sweep.evaluate_cluster", watch)
+    monkeypatch.setattr("lpisearch.evaluation.experiments.evaluate_cluster", watch)
     _sweep(shelf, "cluster", over, values, methods=("rlpi",))
     assert seen == list(values)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.cache import Cells
+from lpisearch.evaluation.cells import Cells
 from lpisearch.evaluation.collection import EvaluationInput, library_collection
 from lpisearch.evaluation.similarity import evaluate_similarity
-from lpisearch.evaluation.subsets import word_subsets
+from lpisearch.evaluation.splits import word_subsets
 from lpisearch.options import EvaluateOptions, SimilarityOptions
 from lpisearch.search.session import Session
 

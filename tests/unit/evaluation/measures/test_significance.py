@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from lpisearch.evaluation.significance import holm, paired_test
+from lpisearch.evaluation.measures import holm, paired_test
 
 
 def _scores(n: int, gain: float, seed: int = 0) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from lpisearch.evaluation.subsets import frequent_terms, term_subsets
+from lpisearch.evaluation.splits import frequent_terms, term_subsets
 
 _COUNTS = sparse.csr_array(
     np.array([[1, 0, 2, 0, 1], [0, 0, 1, 0, 1], [3, 1, 0, 0, 1], [0, 1, 7, 0, 1]])

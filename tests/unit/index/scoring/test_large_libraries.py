@@ -12,7 +12,7 @@ from lpisearch.index.build import build_index
 from lpisearch.index.fusion import standard_of
 from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.numeric import threads
-from lpisearch.numeric.packed_rows import PackedRows
+from lpisearch.numeric.rows import PackedRows
 from lpisearch.options import IndexOptions
 from lpisearch.search import hybrid
 from lpisearch.search.engine import Engine

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-from lpisearch.admin.listing import library_status
+from lpisearch.admin.curation import library_status
 from lpisearch.admin.maintenance import back_up_library
 from lpisearch.errors import BadOption, LibraryUnwritable
 from lpisearch.search.session import Session

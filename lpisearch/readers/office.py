@@ -1,4 +1,4 @@
-"""DOCX, PPTX, XLSX.
+"""Documents of office programs: DOCX, PPTX, XLSX, and ODT, ODS, ODP.
 
 Headers, footers, comments, deleted text, slide numbers and dates are omitted. Cells have their
 last computed values, dates as dates.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
@@ -333,3 +334,129 @@ def _text(element: ET.Element) -> str:
 
 
 XLSX_READER = Reader("xlsx", (".xlsx", ".xlsm"), read_xlsx, isolated=True)
+
+
+# The separator of the pieces of a block, and the text around it in the enclosing block.
+_ODT_BLOCKS = {
+    "p": ("", ""),
+    "h": ("", ""),
+    "table-cell": (" ", ""),
+    "table-row": ("\t", ""),
+    "table": ("\n", ""),
+    "text-box": ("\n", "\n"),
+    "note-body": ("\n", "\n"),
+}
+_ODT_PARAGRAPHS = ("p", "h")
+# The format keeps deleted text at the start of the body, and a count or number where a note is.
+_ODT_SKIP = frozenset({"annotation", "tracked-changes", "note-citation", "forms", "sequence-decls"})
+_ODT_CHARACTERS = {"s": " ", "tab": "\t", "line-break": "\n"}
+_METADATA = {
+    "author": "initial-creator | creator",
+    "subject": "subject",
+    "keywords": "keyword",
+    "description": "description",
+    "language": "language",
+}
+_WHITE_SPACE = re.compile(r"[ \t\r\n]+")
+
+
+def opendocument_properties(archive: Archive) -> Properties:
+    """Return title, date and metadata of a document."""
+    return Properties(archive, "meta.xml", ("creation-date", "date"), _METADATA)
+
+
+def content(archive: Archive) -> ET.Element:
+    """Return the content of a document; raises ReaderError if it is encrypted."""
+    part = "META-INF/manifest.xml"
+    if part in archive and any(
+        local_name(element) == "encryption-data"
+        for element in parse_xml(archive.read(part), part).iter()
+    ):
+        raise ReaderError("is encrypted")
+    return parse_xml(archive.read("content.xml"), "content.xml")
+
+
+def gather(root: ET.Element, flow: TextFlow) -> None:
+    """Add the text below `root` to the flow, with its headings."""
+    open_blocks = [""]
+
+    def add(text: str | None) -> None:
+        # White space between paragraphs is the layout of the XML, not text.
+        if text and open_blocks[-1] in _ODT_PARAGRAPHS:
+            flow.add(_WHITE_SPACE.sub(" ", text))
+
+    for event, name, element in walk(root, _ODT_SKIP):
+        if event == "start":
+            if name in _ODT_BLOCKS:
+                flow.open()
+                open_blocks.append(name)
+            elif name in _ODT_CHARACTERS:
+                flow.add(_ODT_CHARACTERS[name])
+            add(element.text)
+            continue
+        if name in _ODT_BLOCKS:
+            text = flow.close(*_ODT_BLOCKS[name])
+            open_blocks.pop()
+            if _is_heading(name, element):
+                flow.note_heading(text)
+        add(element.tail)
+
+
+def _is_heading(name: str, element: ET.Element) -> bool:
+    return name == "h" or (name == "p" and attribute(element, "style-name") == "Title")
+
+
+_BODY = {"sheet": ("spreadsheet", "table"), "slide": ("presentation", "page")}
+
+
+def read_parts(
+    source: SourceFile, options: ReadOptions, kind: str, media_type: str
+) -> Iterator[Document | Problem]:
+    """Yield the document of a file, with a section for each sheet or slide."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        root = content(archive)
+        properties = opendocument_properties(archive)
+    text, sections = join_sections(_parts(root, kind))
+    first_line = text.split("\n", 1)[0] if kind == "slide" else ""
+    yield properties.document(first_line.strip()[:120] or source.stem, text, sections, media_type)
+
+
+def _parts(root: ET.Element, kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield kind, name and text of each part."""
+    holder, part = _BODY[kind]
+    body = next((item for item in root.iter() if local_name(item) == holder), ())
+    number = 0
+    for element in body:
+        if local_name(element) != part:
+            continue
+        number += 1
+        flow = TextFlow()
+        gather(element, flow)
+        name = clean(attribute(element, "name")) if kind == "sheet" else str(number)
+        yield kind, name or str(number), flow.text.strip()
+
+
+ODT_MEDIA_TYPE = "application/vnd.oasis.opendocument.text"
+
+
+def read_odt(source: SourceFile, options: ReadOptions) -> Iterator[Document | Problem]:
+    """Yield the document."""
+    del options  # the worker bounds the size of the answer
+    with Archive(source) as archive:
+        root = content(archive)
+        properties = opendocument_properties(archive)
+    flow = TextFlow()
+    gather(root, flow)
+    yield properties.document(flow.heading or source.stem, flow.text, flow.sections, ODT_MEDIA_TYPE)
+
+
+ODT_READER = Reader("odt", (".odt",), read_odt, isolated=True)
+
+
+_SPREADSHEET = "application/vnd.oasis.opendocument.spreadsheet"
+_PRESENTATION = "application/vnd.oasis.opendocument.presentation"
+_read_ods = partial(read_parts, kind="sheet", media_type=_SPREADSHEET)
+_read_odp = partial(read_parts, kind="slide", media_type=_PRESENTATION)
+ODS_READER = Reader("ods", (".ods",), _read_ods, isolated=True)
+ODP_READER = Reader("odp", (".odp",), _read_odp, isolated=True)
