@@ -58,6 +58,13 @@ def matching(connection: Connection, where: Filter) -> set[int]:
     return set(connection.execute(statement).scalars())
 
 
+def count_matching(connection: Connection, where: Filter) -> tuple[int, int]:
+    """Return how many documents match a filter and the sum of their keys."""
+    counted = func.count(), func.coalesce(func.sum(DOCUMENTS.c.id), 0)
+    documents, total = connection.execute(select(*counted).where(*conditions(where))).one()
+    return documents, int(total)
+
+
 def conditions(where: Filter) -> list[ColumnElement[bool]]:
     """Return a filter as SQL conditions on documents; raise BadOption for an invalid date.
 

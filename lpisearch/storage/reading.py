@@ -258,10 +258,9 @@ class SQLDocuments:
     def count_and_sum(self, where: Filter) -> tuple[int, int]:
         """Return how many documents match a filter and the sum of their keys: cheap to compare."""
         if where != Filter():
-            from lpisearch.storage.corpus import matching
+            from lpisearch.storage.corpus import count_matching
 
-            keys = matching(self.connection, where)
-            return len(keys), sum(keys)
+            return count_matching(self.connection, where)
         statement = "SELECT count(*), coalesce(sum(id), 0) FROM documents"
         documents, total = self.connection.rows(statement).fetchone()
         return documents, int(total)

@@ -72,6 +72,9 @@ class Store(ABC):
     def size_bytes(self) -> int:
         """Return the size on disk."""
 
+    def settle(self) -> None:  # noqa: B027 (a file has nothing to settle)
+        """Tidy up after many writes what a server would only tidy up some minutes later."""
+
     @contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
         """Yield a view of one unchanging state."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -202,3 +203,30 @@ def test_no_password_is_written_into_settings(tmp_path: Path) -> None:
     assert "~/.pgpass" in result.stderr
     assert "geheim" not in result.output + result.stderr
     assert not list(tmp_path.rglob("config.toml"))
+
+
+def test_the_planner_knows_a_large_ingest(
+    address: Address, tmp_path: Path, sound_at: Callable[[Address], None]
+) -> None:
+    records = (json.dumps({"id": f"n{n}", "text": f"ship number {n}"}) for n in range(1000))
+    (tmp_path / "many.jsonl").write_text("\n".join(records), encoding="utf-8")
+    with Library(address) as library:
+        library.ingest(tmp_path / "many.jsonl")
+    with psycopg.connect(address.url) as connection:
+        found = connection.execute(
+            "SELECT reltuples FROM pg_class WHERE oid = 'document_terms'::regclass"
+        ).fetchone()
+    assert found == (1000.0,)
+    sound_at(address)
+
+
+def test_texts_are_compressed_as_the_server_can(address: Address, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("A lighthouse and a ship. " * 1000, encoding="utf-8")
+    with Library(address) as library:
+        library.ingest(tmp_path / "long.txt")
+    with psycopg.connect(address.url) as connection:
+        found = connection.execute("SELECT pg_column_compression(text) FROM documents").fetchone()
+        able = connection.execute(
+            "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+        ).fetchone()
+    assert found == ("lz4" if able == (True,) else "pglz",)

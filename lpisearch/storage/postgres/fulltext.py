@@ -11,9 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from math import log
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import text
+from typing import TYPE_CHECKING
 
 from lpisearch.storage.reading import Prefix, SQLLexical, chunks
 
@@ -27,37 +25,33 @@ _LEAST_IDF = 1e-6
 _AT_ONCE = 500
 _KEYS_IN_QUERY = 10_000
 _PHRASE_TOKENS = 64  # few documents contain this many words of a phrase: their tokens are read
-_MATCHING = "SELECT document_id FROM document_terms d WHERE terms @@ CAST(:asked AS tsquery)"
+_MATCHING = "SELECT document_id FROM document_terms d WHERE terms @@ CAST(? AS tsquery)"
 _TOKENS = "(SELECT tokens FROM document_tokens t WHERE t.document_id = d.document_id)"
-_WITH = text(_MATCHING)
-_SOME_WITH = text(f"{_MATCHING} LIMIT :most")
+# Planned without the limit: with it, all documents are read until enough have a rare word.
+_SOME_WITH = f"WITH found AS MATERIALIZED ({_MATCHING}) SELECT document_id FROM found LIMIT ?"  # noqa: S608 (constants)
 # The first comparison needs no copy of the tokens; few documents pass it.
-_WITH_PHRASE = text(
-    f"{_MATCHING} AND strpos({_TOKENS}, :phrase) > 0 "
-    f"AND strpos(' ' || {_TOKENS} || ' ', ' ' || :phrase || ' ') > 0"
+_WITH_PHRASE = (
+    f"{_MATCHING} AND strpos({_TOKENS}, ?) > 0 AND strpos(' ' || {_TOKENS} || ' ', ?) > 0"
 )
-_WITH_PREFIX_PHRASE = text(f"{_MATCHING} AND {_TOKENS} ~ :phrase")
-_READ = text(_MATCHING.replace("document_id", f"document_id, {_TOKENS}", 1))
-_TOTALS = text("SELECT count(*), coalesce(sum(length), 0) FROM document_terms")
-_HAVE = text(
-    "SELECT word, (SELECT count(*) FROM document_terms WHERE terms @@ CAST(asked AS tsquery)) "
-    "FROM unnest(CAST(:words AS VARCHAR[]), CAST(:asked AS VARCHAR[])) AS each(word, asked)"
-)
+_WITH_PREFIX_PHRASE = f"{_MATCHING} AND {_TOKENS} ~ ?"
+_READ = _MATCHING.replace("document_id", f"document_id, {_TOKENS}", 1)
+_TOTALS = "SELECT count(*), coalesce(sum(length), 0) FROM document_terms"
+_HAVE = """SELECT word, (SELECT count(*) FROM document_terms WHERE terms @@ CAST(asked AS tsquery))
+FROM unnest(CAST(? AS VARCHAR[]), CAST(? AS VARCHAR[])) AS each(word, asked)"""
 # Weights mark the words of the query, so that only these leave the vector: to unnest all of it
 # takes thirty times as long.
-_COUNTS = """SELECT d.document_id, d.length, u.lexeme, u.positions[1] FROM document_terms d,
-LATERAL unnest(ts_filter(setweight(d.terms, 'A', CAST(:words AS TEXT[])), '{a}')) AS u
-WHERE d.terms @@ CAST(:asked AS tsquery)"""
-_COUNTED = text(_COUNTS)
-_COUNTED_AMONG = text(f"{_COUNTS} AND d.document_id = ANY(CAST(:keys AS BIGINT[]))")
+_COUNTED = """SELECT d.document_id, d.length, u.lexeme, u.positions[1] FROM document_terms d,
+LATERAL unnest(ts_filter(setweight(d.terms, 'A', CAST(? AS TEXT[])), '{a}')) AS u
+WHERE d.terms @@ CAST(? AS tsquery)"""
+_COUNTED_AMONG = f"{_COUNTED} AND d.document_id = ANY(CAST(? AS BIGINT[]))"
 # What it takes to unpack a vector is unknown to the planner, which reads all for a frequent word.
-_BY_INDEX = text("SELECT set_config('enable_seqscan', :on, true)")
-_STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> :mark"
-_COUNT_TERMS = text(f"{_STATISTICS.format(what='count(*)')} AND ndoc >= :least")
+_BY_INDEX = "SELECT set_config('enable_seqscan', ?, true)"
+_STATISTICS = "SELECT {what} FROM ts_stat('SELECT terms FROM document_terms') WHERE word <> ?"
+_COUNT_TERMS = f"{_STATISTICS.format(what='count(*)')} AND ndoc >= ?"
 # One query for all ranges: each reads every vector.
-_BETWEEN = text(
+_BETWEEN = (
     f"{_STATISTICS.format(what='word, ndoc')} AND EXISTS (SELECT FROM "
-    "unnest(CAST(:first AS VARCHAR[]), CAST(:end AS VARCHAR[])) AS r(first, last) "
+    "unnest(CAST(? AS VARCHAR[]), CAST(? AS VARCHAR[])) AS r(first, last) "
     'WHERE word COLLATE "C" >= r.first AND word COLLATE "C" < r.last) ORDER BY word COLLATE "C"'
 )
 
@@ -73,13 +67,13 @@ class PostgreSQLLexical(SQLLexical):
         if all(len(tokens) == 1 for tokens in some):
             return set(self._with_phrase([token for (token,) in some]))
         query = all_of(some)
-        keys = self._keys(_WITH, asked=query) if query else []
-        return {*keys, *self._keys(_WITH, asked=any_of([MARK]))}
+        keys = self.connection.column(_MATCHING, query) if query else []
+        return {*keys, *self.connection.column(_MATCHING, any_of([MARK]))}
 
     def some_with(self, token: str, limit: int) -> list[int]:
         """Return a few documents that contain a token."""
         query = any_of([token])
-        keys = self._keys(_SOME_WITH, asked=query, most=limit) if query else []
+        keys = self.connection.column(_SOME_WITH, query, limit) if query else []
         if len(keys) < limit:
             keys += [key for key in self._with_phrase([token], any_of([MARK])) if key not in keys]
         return keys[:limit]
@@ -93,12 +87,12 @@ class PostgreSQLLexical(SQLLexical):
         if not query or (allowed is not None and not allowed):
             return []
         few = allowed if allowed is not None and len(allowed) <= _KEYS_IN_QUERY else None
-        documents, total_length = self.connection.execute(_TOTALS).one()
-        self.connection.execute(_BY_INDEX, {"on": "off"})
+        documents, total_length = self.connection.rows(_TOTALS).fetchone()
+        self.connection.rows(_BY_INDEX, "off")
         truncated, counts = self._truncated(words), self._counts(query, words, few)
         having = self._having(words) if few is not None else Counter(row[2] for row in counts)
         having.update(row[2] for row in truncated)
-        self.connection.execute(_BY_INDEX, {"on": "on"})
+        self.connection.rows(_BY_INDEX, "on")
         idf = {
             word: max(log((documents - number + 0.5) / (number + 0.5)), _LEAST_IDF)
             for word, number in having.items()
@@ -114,24 +108,22 @@ class PostgreSQLLexical(SQLLexical):
 
     def count_terms(self, least_documents: int) -> int:
         """Return how many terms occur in at least some number of documents."""
-        values = {"least": least_documents, "mark": MARK}
-        return int(self.connection.execute(_COUNT_TERMS, values).scalar_one())
+        return int(self.connection.value(_COUNT_TERMS, MARK, least_documents))
 
     def terms_between(self, *ranges: tuple[str, str]) -> list[tuple[str, int]]:
         """Return the terms in any of the half-open ranges, with their document frequencies."""
         first, end = ([bounds[side] for bounds in ranges] for side in (0, 1))
-        rows = self.connection.execute(_BETWEEN, {"first": first, "end": end, "mark": MARK})
-        return [(word, documents) for word, documents in rows]
+        return list(self.connection.rows(_BETWEEN, MARK, first, end))
 
     def _keys_with_any(self, phrases: Sequence[Sequence[str]]) -> Iterator[int]:
         single = [phrase[0] for phrase in phrases if len(phrase) == 1]
         for some in chunks(single, _AT_ONCE):
             if query := any_of(some):
-                yield from self._keys(_WITH, asked=query)
+                yield from self.connection.column(_MATCHING, query)
         for phrase in phrases:
             if len(phrase) > 1:
                 yield from self._with_phrase(phrase)
-        if single and self._keys(_SOME_WITH, asked=any_of([MARK]), most=1):
+        if single and self.connection.column(_SOME_WITH, any_of([MARK]), 1):
             for token in single:
                 yield from self._with_phrase([token], any_of([MARK]))
 
@@ -142,23 +134,24 @@ class PostgreSQLLexical(SQLLexical):
             query = " | ".join(f"({part})" for part in (every, any_of([MARK])) if part)
         if any(isinstance(token, Prefix) for token in phrase):
             expression = phrase_expression(phrase)
-            return self._keys(_WITH_PREFIX_PHRASE, asked=query, phrase=expression)
+            return self.connection.column(_WITH_PREFIX_PHRASE, query, expression)
         if not all(phrase):
             return []
-        return self._keys(_WITH_PHRASE, asked=query, phrase=" ".join(phrase))
+        joined = " ".join(phrase)
+        return self.connection.column(_WITH_PHRASE, query, joined, f" {joined} ")
 
     def _having(self, words: Iterable[str]) -> Counter[str]:
         """Return the number of documents with each token, but for truncated ones."""
         mark, sought = any_of([MARK]), [word for word in words if any_of([word])]
-        values = {"words": sought, "asked": [f"{any_of([word])} & !{mark}" for word in sought]}
-        rows = self.connection.execute(_HAVE, values)
+        asked = [f"{any_of([word])} & !{mark}" for word in sought]
+        rows = self.connection.rows(_HAVE, sought, asked)
         return Counter({word: documents for word, documents in rows})  # noqa: C416 (rows are no tuples to mypy)
 
     def _truncated(self, words: Counter[str]) -> list[tuple[int, int, str, int]]:
         """Return key, length, token and its occurrences of documents whose vector is truncated."""
         return [
             (key, len(tokens), word, number)
-            for key, joined in self.connection.execute(_READ, {"asked": any_of([MARK])})
+            for key, joined in self.connection.rows(_READ, any_of([MARK]))
             for tokens in [joined.split(" ")]
             for word, number in Counter(tokens).items()
             if word in words
@@ -169,14 +162,10 @@ class PostgreSQLLexical(SQLLexical):
     ) -> list[tuple[int, int, str, int]]:
         """Return key, length, token and its occurrences of all other documents."""
         sought = [word for word in words if any_of([word])]
-        values: dict[str, Any] = {"asked": f"({query}) & !{any_of([MARK])}", "words": sought}
-        statement = _COUNTED
-        if allowed is not None:
-            statement, values = _COUNTED_AMONG, values | {"keys": list(allowed)}
-        return [tuple(row) for row in self.connection.execute(statement, values)]
-
-    def _keys(self, statement: Any, **values: Any) -> list[int]:
-        return list(self.connection.execute(statement, values).scalars())
+        asked = f"({query}) & !{any_of([MARK])}"
+        if allowed is None:
+            return list(self.connection.rows(_COUNTED, sought, asked))
+        return list(self.connection.rows(_COUNTED_AMONG, sought, asked, list(allowed)))
 
 
 MARK = "\x01"

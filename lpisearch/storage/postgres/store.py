@@ -19,7 +19,12 @@ from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import damaged
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import copy_rows, state_token
+from lpisearch.storage.postgres.database import (
+    connect,
+    copy_rows,
+    state_token,
+    translate_errors,
+)
 from lpisearch.storage.postgres.fulltext import PostgreSQLLexical, as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
@@ -91,6 +96,10 @@ _SIZE = text(
 )
 
 
+_QUERIED = "documents, document_terms, document_tokens, document_traits, labels"
+_SETTLE = f"VACUUM (ANALYZE, SKIP_LOCKED) {_QUERIED}"
+
+
 class LibraryStore(Store):
     """A library in PostgreSQL."""
 
@@ -101,6 +110,14 @@ class LibraryStore(Store):
         """Return the size of its tables and indexes on the server."""
         with self._database.reading() as connection:
             return int(connection.execute(_SIZE).scalar_one())
+
+    def settle(self) -> None:
+        """Empty the list of terms that each query reads whole, and count rows for the planner.
+
+        Only the owner may: others leave it to the server. What others settle is skipped.
+        """
+        with translate_errors(self.path), connect(self.path, autocommit=True) as connection:
+            connection.execute(_SETTLE)
 
 
 _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash FROM documents d"
