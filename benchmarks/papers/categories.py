@@ -74,7 +74,7 @@ class Categories:
                     paper = published[row, _column(published, label)]
                     cells[label] = f"{paper} / {here[0]:.3g} , {here[1]:.3g}"
             rows.append(cells)
-        title = f"{_TITLES[by]}, seconds of training , testing: paper / measured"
+        title = f"{_TITLES[by]}, seconds of training, testing: paper / measured"
         return Table(f"rlpi-2007-4-{by}-times", title, tuple(rows))
 
     def fit_seconds(self, results: Results) -> dict[tuple[str, str], Value]:

@@ -53,7 +53,7 @@ _STATUS: Mapping[type[LpiSearchError], int] = {
     errors.NotALibrary: 500,
     errors.IndexDamaged: 500,
 }
-_CONFLICT = 409
+_CONFLICT, _BUSY = 409, 503
 _TITLES = {
     400: "Bad request",
     401: "Token required",
@@ -101,8 +101,10 @@ def _slug(status: int) -> str:
 
 def problem_of(error: LpiSearchError, *, python: bool = False) -> Response:
     """Return an error of the library as a response."""
-    more = facts_of(error, python=python)
-    return problem(status_of(error), render_message(error.what, python=python), **more)
+    status, more = status_of(error), facts_of(error, python=python)
+    if status == _BUSY:
+        more["title"] = "Library unavailable"
+    return problem(status, render_message(error.what, python=python), **more)
 
 
 def status_of(error: LpiSearchError) -> int:

@@ -1,6 +1,7 @@
 """The JSON API: forms, problems, marks of answers, and the description."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from lpisearch import Library, errors
 from lpisearch.model.codec import to_json
 from lpisearch.options import SearchOptions
 from lpisearch.web.api import ENDPOINTS, described
-from lpisearch.web.problems import status_of
+from lpisearch.web.problems import problem_of, status_of
 from tests.unit.web.forms import differences
 
 _API = "/api/v1"
@@ -197,6 +198,10 @@ def test_every_error_has_a_status() -> None:
     own = {"LibraryUnwritable", "AssistantsUnavailable", "AddressRefused", *away}
     assert {name for name, status in statuses.items() if status >= 500} == damage | own
     assert {statuses[name] for name in away} == {503}
+    for error in (errors.LibraryTooNew(Path("a.db"), "9"), errors.BadOption("k", "is wrong")):
+        said = json.loads(problem_of(error).body)
+        unavailable = isinstance(error, errors.LibraryTooNew)
+        assert said["title"] == ("Library unavailable" if unavailable else "Invalid value")
 
 
 def test_a_library_that_is_not_there_yet(tmp_path: Any) -> None:
