@@ -6,13 +6,19 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpisearch.model.answers import Mark, Passage
-from lpisearch.search.snippets import CUT, Sought, placed_snippet, semantic_weights, snippet
+from lpisearch.search.snippets import (
+    CUT,
+    Sought,
+    placed_snippet,
+    semantic_weights,
+    snippet,
+    unfolded,
+)
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
 from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, surface_forms
@@ -164,10 +170,9 @@ def _first_mark(passage: Passage, text: str) -> int:
     """Return where the first mark of a passage is in the text, or the passage if it has none."""
     if not passage.marks:
         return passage.start
-    before = passage.text[: passage.marks[0][0]].removeprefix(CUT)
-    left = len(before.replace(" ", ""))
-    signs = (at for at in range(passage.start, passage.end) if not text[at].isspace())
-    return next(islice(signs, left, None), passage.start)
+    shown = passage.text.removeprefix(CUT)
+    at = passage.marks[0][0] - len(passage.text) + len(shown)
+    return passage.start + unfolded(text[passage.start : passage.end], shown, at)
 
 
 MOST_NEAR = 6

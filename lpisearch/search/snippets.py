@@ -11,10 +11,9 @@ cosine is shown. No word is marked, because no single word is the reason.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_right
+from itertools import accumulate, islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 CUT = "…"
 _MOST_PAIRS = 6  # of stretches that are searched closely; one is usually enough
 _REPEATS = 0.2
+_ROUNDED = 1 - 1e-9
 _MOST_FOR_REPEATS = 1 + _REPEATS
-_WORD = re.compile(r"\S+")
-_STEP = 256  # characters whose white space is counted together
 _SENTENCE_ENDS = (". ", "! ", "? ", ": ", "。", "！", "？")  # noqa: RUF001 (full-width signs)
 
 
@@ -65,37 +63,64 @@ def snippet(
     is `sought` and occurs is shown, and compounds are marked as wholes.
     """
     sought = sought or Sought()
-    whole = folded(text, title)
+    whole = (line := Line.of_text(text, title)).whole
     quoted = [span for phrase in sought.phrases if (span := phrase.find(whole))]
     weights = {token: weight for token, weight in words.items() if weight > 0}
-    if quoted:
-        best = [_Token(*quoted[0], "")]
-    else:
-        best = _best_window(whole, tokeniser, weights, length) if weights else []
+    every = _tokens_in(whole, 0, len(whole), tokeniser, weights)
+    best = [(*quoted[0], "")] if quoted else _best_window(whole, every, tokeniser, weights, length)
     start, end = _grown(whole, best, length) if best else beginning(whole, 0, length)
-    tokens = _tokens_in(whole, start, end, tokeniser, weights)
+    if whole[max(start - 1, 0) : start].strip() or whole[end : end + 1].strip():  # a cut word
+        tokens = _tokens_in(whole, start, end, tokeniser, weights)
+    else:
+        tokens = [token for token in every if start <= token[0] and token[1] <= end]
     if most_marked is not None:
-        present = {token.term for token in tokens}
-        strongest = sorted(present, key=lambda token: (-weights[token], token))[:most_marked]
-        tokens = [token for token in tokens if token.term in strongest]
+        present = {term for _, _, term in tokens}
+        strongest = sorted(present, key=lambda term: (-weights[term], term))[:most_marked]
+        tokens = [token for token in tokens if token[2] in strongest]
     wholes = (span for compound in sought.compounds for span in compound.spans(whole))
     inside = [span for span in (*quoted, *wholes) if start <= span[0] and span[1] <= end]
-    marks = sorted([*inside, *((token.start, token.end) for token in tokens)])
-    return shown(text, whole, start, end, _joined(marks))
+    marks = sorted([*inside, *((first, last) for first, last, _ in tokens)])
+    return shown(line, start, end, _joined(marks))
 
 
-def folded(text: str, title: str) -> str:
-    """Return the text on one line, without its title."""
-    return _without_title(" ".join(text[:MOST_CHARACTERS].split()), " ".join(title.split()))
+class Line(NamedTuple):
+    """A text, the searched beginning of it on one line, and the same without its title."""
+
+    text: str
+    folded: str
+    whole: str
+
+    @classmethod
+    def of_text(cls, text: str, title: str) -> Self:
+        """Replace white space by single spaces, and leave out the title at the beginning."""
+        line = " ".join(text[:MOST_CHARACTERS].split())
+        return cls(text, line, _without_title(line, " ".join(title.split())))
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a window of the line without the title is in the text."""
+        window = self.whole[start:end].strip()
+        if not window:
+            return 0, 0
+        start += len(self.folded) - len(self.whole) + self.whole[start:end].startswith(" ")
+        first = unfolded(self.text[:MOST_CHARACTERS], self.folded, start)
+        last = unfolded(self.text[first:MOST_CHARACTERS], window, len(window) - 1)
+        return first, first + last + 1
+
+
+def unfolded(text: str, line: str, at: int) -> int:
+    """Return where a character of a text on one line is in the text."""
+    word = line.rfind(" ", 0, at) + 1
+    number = line.count(" ", 0, word)  # words are counted: only white space differs
+    return len(text) - len(text.split(None, number)[number]) + at - word
 
 
 def stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
     """Cut a text at spaces into parts longer than a window; a very long word is cut, too."""
     start = 0
     while start < len(text):
-        least, most = start + max(length, 1), start + max(length, 1) + LONGEST_WORD
-        space = text.find(" ", least, most)
-        end = min(space if space > 0 else most, len(text))
+        least = start + max(length, 1)
+        space = text.find(" ", least, least + LONGEST_WORD)
+        end = space if space > 0 else min(least + LONGEST_WORD, len(text))
         yield start, end
         start = end
 
@@ -106,45 +131,16 @@ def beginning(text: str, start: int, length: int) -> tuple[int, int]:
     return start, _cut_after(text, start, length)
 
 
-def shown(
-    text: str, whole: str, start: int, end: int, marks: Iterable[tuple[int, int]] = ()
-) -> Passage:
-    """Return a window of the folded text, with "…" where it was cut."""
+def shown(line: Line, start: int, end: int, marks: Iterable[tuple[int, int]] = ()) -> Passage:
+    """Return a window of a line without the title, with "…" where it was cut."""
     before = CUT if start > 0 else ""
-    after = CUT if end < len(whole) or len(text) > MOST_CHARACTERS else ""
+    after = CUT if end < len(line.whole) or len(line.text) > MOST_CHARACTERS else ""
     shift = len(before) - start
     return Passage(
-        f"{before}{whole[start:end]}{after}",
+        f"{before}{line.whole[start:end]}{after}",
         tuple((first + shift, last + shift) for first, last in marks),
-        *unfolded(text, whole, start, end),
+        *line.span(start, end),
     )
-
-
-def unfolded(text: str, whole: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of a window of the folded text in the original text."""
-    # Folding changes white space alone, and removes the title at the beginning: so characters
-    # other than white space are counted.
-    title_signs = _signs(" ".join(text[:MOST_CHARACTERS].split())) - _signs(whole)
-    begun = title_signs + _signs(whole[:start])
-    ended = begun + _signs(whole[start:end])
-    first = last = seen = at = 0
-    while begun < ended and seen + (signs := len("".join(text[at : at + _STEP].split()))) <= begun:
-        if not signs:
-            break
-        seen, at = seen + signs, at + _STEP
-    for word in _WORD.finditer(text, at):
-        size = word.end() - word.start()
-        if seen <= begun < seen + size:
-            first = last = word.start() + begun - seen
-        if ended <= seen + size:
-            last = max(first, word.start() + ended - seen)
-            break
-        seen += size
-    return first, last
-
-
-def _signs(folded_text: str) -> int:
-    return len(folded_text) - folded_text.count(" ")
 
 
 def semantic_weights(
@@ -169,12 +165,8 @@ def semantic_weights(
     }
 
 
-class _Token(NamedTuple):
-    """A token of the query in the folded text."""
-
-    start: int
-    end: int
-    term: str
+# The start and the end of a token of the query in the folded text, and its term.
+_Token = tuple[int, int, str]
 
 
 def _without_title(text: str, title: str) -> str:
@@ -186,69 +178,83 @@ def _without_title(text: str, title: str) -> str:
 
 
 def _best_window(
-    text: str, tokeniser: Tokeniser, weights: Mapping[str, float], length: int
-) -> list[_Token]:
+    text: str,
+    every: Sequence[_Token],
+    tokeniser: Tokeniser,
+    weights: Mapping[str, float],
+    length: int,
+) -> Sequence[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
     bounds = list(stretches(text, length))
-    at_spaces = all(text[end : end + 1] in {"", " "} for _, end in bounds)
+    ends = [end for _, end in bounds]
+    at_spaces = {text[end] for end in ends[:-1]} <= {" "}
+    parts: list[list[_Token]] = [[] for _ in range(len(bounds) + 1)]
     if at_spaces:
-        every = _tokens_in(text, 0, len(text), tokeniser, weights)
-        edges = [bisect_left(every, (end,)) for _, end in bounds]
-        parts = [every[first:last] for first, last in pairwise([0, *edges])]
+        for token in every:
+            parts[bisect_right(ends, token[0])].append(token)
     else:  # a word longer than a stretch is cut
-        parts = [_tokens_in(text, *span, tokeniser, weights) for span in bounds]
-    present = [{token.term for token in part} for part in parts]
+        parts = [*(_tokens_in(text, *span, tokeniser, weights) for span in bounds), []]
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
-    pairs = pairwise([*present, set()])
-    most = [sum(map(weights.__getitem__, first | second)) for first, second in pairs]
-    best: list[_Token] = []
+    pairs = {at: first + second for at, (first, second) in enumerate(pairwise(parts))}
+    most = {
+        at: sum(map(weights.__getitem__, {term for _, _, term in own}))
+        for at, own in pairs.items()
+        if own
+    }
+    best: Sequence[_Token] = ()
     best_weight = 0.0
-    for number in sorted(range(len(most)), key=lambda number: -most[number])[:_MOST_PAIRS]:
+    for number in sorted(most, key=lambda number: -most[number])[:_MOST_PAIRS]:
         if most[number] * _MOST_FOR_REPEATS <= best_weight:
             break
-        if at_spaces:
-            tokens = [token for part in parts[number : number + 2] for token in part]
-        else:
-            start, end = bounds[number][0], bounds[min(number + 1, len(bounds) - 1)][1]
-            tokens = _tokens_in(text, start, end, tokeniser, weights)
-        for window in _windows(tokens, length):
-            weight = _weight(window, weights)
-            if weight > best_weight:
-                best, best_weight = window, weight
+        tokens = pairs[number]
+        if not at_spaces:
+            end = ends[min(number + 1, len(ends) - 1)]
+            tokens = _tokens_in(text, bounds[number][0], end, tokeniser, weights)
+        best, best_weight = _heaviest(tokens, weights, length, (best, best_weight))
     return best
 
 
 def _tokens_in(
     text: str, start: int, end: int, tokeniser: Tokeniser, weights: Mapping[str, float]
 ) -> list[_Token]:
-    spans = list(tokeniser.spans(text[start:end], weights))
-    return [_Token(start + first, start + last, token) for first, last, token in spans]
+    spans = tokeniser.spans(text[start:end], weights)
+    return [(start + first, start + last, token) for first, last, token in spans]
 
 
-def _windows(tokens: Sequence[_Token], length: int) -> Iterator[list[_Token]]:
-    """Yield the longest window from each token on, but none inside of the one before."""
+def _heaviest(
+    tokens: Sequence[_Token],
+    weights: Mapping[str, float],
+    length: int,
+    best: tuple[Sequence[_Token], float],
+) -> tuple[Sequence[_Token], float]:
+    """Return the first of the heaviest windows, and its weight, or what is as good already.
+
+    A window begins at a token, is the longest one, and is not inside of the one before.
+    """
+    sums = [0.0, *accumulate(weights[term] for _, _, term in tokens)]
     end = last = 0
-    for start, token in enumerate(tokens):
+    for start, (begun, _, _) in enumerate(tokens):
         end = max(end, start + 1)  # a word longer than the window is a window, too
-        while end < len(tokens) and tokens[end].end - token.start <= length:
+        while end < len(tokens) and tokens[end][1] - begun <= length:
             end += 1
-        if end > last:
-            yield list(tokens[start:end])
+        if end > last and sums[end] - sums[start] > best[1] * _ROUNDED:  # repeats weigh less
+            weight = _weight(tokens[start:end], weights)
+            best = (tokens[start:end], weight) if weight > best[1] else best
         last = end
+    return best
 
 
 def _weight(window: Iterable[_Token], weights: Mapping[str, float]) -> float:
     counts: dict[str, int] = {}
-    for token in window:
-        counts[token.term] = counts.get(token.term, 0) + 1
-    return sum(
-        weights[token] * (_MOST_FOR_REPEATS - _REPEATS / count) for token, count in counts.items()
-    )
+    for _, _, term in window:
+        counts[term] = counts.get(term, 0) + 1
+    most = _MOST_FOR_REPEATS
+    return sum(weights[term] * (most - _REPEATS / times) for term, times in counts.items())
 
 
 def _grown(text: str, best: Sequence[_Token], length: int) -> tuple[int, int]:
     """Return a window of the full length around the words, from the start of a sentence if near."""
-    start, end = best[0].start, max(token.end for token in best)
+    start, end = best[0][0], max(last for _, last, _ in best)
     slack = max(length - (end - start), 0)
     earliest = max(start - slack, 0)
     ends = ((text.rfind(sign, earliest, start), len(sign)) for sign in _SENTENCE_ENDS)
@@ -297,13 +303,13 @@ def placed_snippet(
     title: str = "",
 ) -> Passage:
     """Return the stretch of a text that is nearest to a query, or the beginning."""
-    whole = folded(text, title)
+    whole = (line := Line.of_text(text, title)).whole
     bounds = list(islice(stretches(whole, length), MOST_STRETCHES))
     rows = _rows(index, [tokeniser.tokens(whole[start:end]) for start, end in bounds])
     cosines = index.project_weights(rows) @ query_vector
     best = int(np.argmax(cosines)) if bounds else 0
     start = bounds[best][0] if bounds and cosines[best] > 0 else 0
-    return shown(text, whole, *beginning(whole, start, length))
+    return shown(line, *beginning(whole, start, length))
 
 
 def _rows(index: SubspaceIndex, texts: Sequence[Sequence[str]]) -> SparseRows:

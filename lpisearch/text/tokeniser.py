@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from string import ascii_letters, ascii_uppercase, digits
 from threading import local
@@ -82,7 +82,6 @@ class Tokeniser:
         self._separate = _separators(keep=keep, cased=self._cased)
         self._piece = re.compile(rf"(?:[^\x00-\x7f]|[A-Za-z0-9{keep}])+")
         self._chunks = _Cache(self._analyse)
-        self._chunks_with = _ChunksWith(self.tokens)
         self._keeps_beginnings = own.language in _KEEP_BEGINNINGS
         self._spans_of_chunk: _Cache[str, tuple[tuple[int, int, str], ...]] = _Cache(
             lambda chunk: tuple(self._located(chunk))
@@ -116,7 +115,7 @@ class Tokeniser:
 
     def joined(self, text: str) -> str:
         """Return the tokens joined by single spaces: what a library stores and FTS5 indexes."""
-        if self._cased and any(sign.search(text) for sign in _SIGNS):
+        if self._has_names(text):
             text = _NAMES.sub(lambda match: f" {_name(match.group())} ", text)
         separated = text.encode("utf-8", "surrogatepass").translate(self._separate)
         if len(separated) <= BLOCK_BYTES:
@@ -134,33 +133,48 @@ class Tokeniser:
 
         With `wanted`, only those tokens, and faster: few chunks may have one.
         """
-        if wanted is None:
-            for match in _CHUNK.finditer(text):
-                for start, end, token in self._spans_of_chunk[match.group()]:
-                    yield match.start() + start, match.start() + end, token
-            return
-        for at, chunk in self._near(text, wanted):
+        chunks: Iterable[tuple[int, str]]
+        some = () if wanted is None or len(wanted) > _FEW else wanted
+        if some and self._keeps_beginnings and len(text.lower()) == len(text):
+            chunks = self._near(text, some)
+        elif wanted is None or self._has_names(text):
+            chunks = ((match.start(), match.group()) for match in _CHUNK.finditer(text))
+        else:
+            chunks = self._with_any(text, wanted)
+        for at, chunk in chunks:
             for start, end, token in self._spans_of_chunk[chunk]:
-                if token in wanted:
+                if wanted is None or token in wanted:
                     yield at + start, at + end, token
 
     def _near(self, text: str, wanted: Collection[str]) -> list[tuple[int, str]]:
         """Return what may have any of some tokens between white space, with where it begins.
 
-        A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are; other
-        words are analysed, each distinct one once.
+        A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are.
         """
-        lowered = text.lower()
-        if not self._keeps_beginnings or len(lowered) != len(text):
-            return sorted(_occurrences(text, self._chunks_with.any_of(wanted, set(text.split()))))
+        lowered = _spaced(text.lower())
         near: dict[int, str] = {}
         for beginning in {each for token in wanted for each in _beginnings(token)}:
-            near |= _chunks_around(text, _positions(lowered, beginning))
-        if not text.isascii() or "'" in text:
-            others = _chunks_around(text, _other_positions(text))
-            found = self._chunks_with.any_of(wanted, set(others.values()))
-            near |= {at: chunk for at, chunk in others.items() if chunk in found}
+            near |= _chunks_around(text, lowered, _word_starts(text, lowered, beginning))
+        others = (match.start() for match in _OTHER.finditer(text))
+        near |= _chunks_around(text, lowered, _positions(text, "'") if text.isascii() else others)
         return sorted(near.items())
+
+    def _with_any(self, text: str, wanted: Collection[str]) -> Iterator[tuple[int, str]]:
+        """Yield the words that have any of some tokens, with where they begin; not for names."""
+        sought = frozenset(wanted)
+        encoded = text.encode("utf-8", "surrogatepass")
+        separated = b" %b " % encoded.translate(self._separate)
+        after = done = begun = 0
+        for word in separated.split():
+            tokens = self._chunks[word]
+            if tokens in sought or (" " in tokens and not sought.isdisjoint(tokens.split())):
+                at = separated.index(b" %b " % word, after)
+                begun += len(encoded[done:at].decode("utf-8", "surrogatepass"))
+                yield begun, word.decode("utf-8", "surrogatepass")
+                done, after = at, at + len(word) + 1
+
+    def _has_names(self, text: str) -> bool:
+        return self._cased and any(sign.search(text) for sign in _SIGNS)
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
@@ -254,32 +268,6 @@ class _Cache(dict[K, V]):
         return tokens
 
 
-class _ChunksWith:
-    """Tokens → the chunks of texts seen so far that have them; bounded in memory."""
-
-    def __init__(self, analyse: Callable[[str], list[str]]) -> None:
-        self._analyse = analyse
-        self._seen: set[str] = set()
-        self._with: defaultdict[str, set[str]] = defaultdict(set)
-
-    def any_of(self, wanted: Iterable[str], chunks: set[str]) -> set[str]:
-        """Return the chunks that have any of some tokens."""
-        sought = frozenset(wanted)
-        if len(self._seen) >= CACHED_CHUNKS:
-            self._seen.clear()
-            self._with.clear()
-        found: set[str] = set()
-        for chunk in chunks.difference(self._seen):
-            tokens = self._analyse(chunk)
-            if len(chunk) <= LONGEST_CACHED_CHUNK:
-                self._seen.add(chunk)
-                for token in tokens:
-                    self._with[token].add(chunk)
-            elif not sought.isdisjoint(tokens):
-                found.add(chunk)
-        return found.union(*(chunks & self._with[token] for token in sought if token in self._with))
-
-
 def _blocks(separated: bytes) -> Iterator[bytes]:
     """Yield a long text in pieces, split at separators."""
     start = 0
@@ -290,9 +278,12 @@ def _blocks(separated: bytes) -> Iterator[bytes]:
         start = end
 
 
-_CHUNK, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
+_CHUNK = re.compile(r"\S+")
+_WHITE = tuple(char for char in map(chr, range(0x3001)) if char.isspace() and char != " ")
 _OTHER = re.compile(r"[^\x00-\x26\x28-\x7f]")
 _SPELLED_SIGNS = ("plusplus", "sharp", "dotnet")
+_FEW = 24
+"""Up to so many tokens, it takes less to look for their beginnings than to split a text."""
 _CHANGED = ("i", "e", "l", "y", "t")
 # Languages whose stemmers change at most the last letter of what they leave of a word of ASCII.
 _KEEP_BEGINNINGS = frozenset(
@@ -300,6 +291,7 @@ _KEEP_BEGINNINGS = frozenset(
 )
 
 
+@lru_cache(10_000)
 def _beginnings(token: str) -> tuple[str, ...]:
     """Return what is in every word of ASCII with a token, in lower case.
 
@@ -319,39 +311,31 @@ def _positions(text: str, part: str) -> Iterator[int]:
         at = text.find(part, at + 1)
 
 
-def _other_positions(text: str) -> Iterator[int]:
-    """Yield where characters are that a token may not have: other than ASCII, and apostrophes."""
-    if text.isascii():
-        yield from _positions(text, "'")
-    else:
-        yield from (match.start() for match in _OTHER.finditer(text))
+def _spaced(text: str) -> str:
+    """Return a text with spaces in place of all other white space."""
+    for space in _WHITE:
+        text = text.replace(space, " ")
+    return text
 
 
-def _chunks_around(text: str, positions: Iterable[int]) -> dict[int, str]:
+def _word_starts(text: str, lowered: str, beginning: str) -> Iterator[int]:
+    """Yield where a word, or a part of a camelCase word, may begin as given in a text."""
+    for at in _positions(lowered, beginning):
+        if not at or not lowered[at - 1].isalnum() or text[at].isupper():
+            yield at
+
+
+def _chunks_around(text: str, spaced: str, positions: Iterable[int]) -> dict[int, str]:
     """Return what is between white space around ascending positions, with where it begins."""
     found: dict[int, str] = {}
     end = 0
     for at in positions:
         if at >= end:
-            start = at
-            while start and not text[start - 1].isspace():
-                start -= 1
-            space = _SPACE.search(text, at)
-            end = space.start() if space else len(text)
+            start = spaced.rfind(" ", 0, at) + 1
+            end = spaced.find(" ", at)
+            end = len(text) if end < 0 else end
             found[start] = text[start:end]
     return found
-
-
-def _occurrences(text: str, chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield where each of some chunks is between white space."""
-    for chunk in chunks:
-        for at in _positions(text, chunk):
-            before, after = (
-                text[at - 1 : at] if at else "",
-                text[at + len(chunk) : at + len(chunk) + 1],
-            )
-            if (not before or before.isspace()) and (not after or after.isspace()):
-                yield at, chunk
 
 
 def _stemmer(language: str) -> Callable[[str], str]:

@@ -125,12 +125,12 @@ class Vocabulary:
 
     def count(self, tokens: Iterable[str] | Mapping[str, float]) -> TermCounts:
         """Count the tokens of one text, perhaps weighted, without SciPy: for queries."""
-        counted: Counter[int | None] = Counter()
-        for token, number in Counter(tokens).items():
-            counted[self.index.get(token)] += number
-        unknown = counted.pop(None, 0)
-        columns = sorted(column for column in counted if column is not None)
-        counts: Sequence[int] = [counted[column] for column in columns]
+        counted = Counter(tokens)
+        known = sorted(
+            (self.index[token], counted[token]) for token in counted if token in self.index
+        )
+        columns, counts = zip(*known, strict=True) if known else ((), ())
+        unknown = sum(number for token, number in counted.items() if token not in self.index)
         return TermCounts(np.array(columns, np.int32), np.array(counts, np.float32), unknown)
 
 
