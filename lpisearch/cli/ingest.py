@@ -6,6 +6,7 @@ two seconds. Each change is an ingest of all paths, which skips what is unchange
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import math
 import os
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from lpisearch.model.reports import IndexReport
 
 
+_OBJECTS = 100_000  # made before the collector looks for garbage: those of a batch go without it
 MOST_SECONDS, MOST_MEGABYTES = 300, 4000
 """The largest estimate of a build that begins unasked."""
 Index = Annotated[
@@ -174,6 +176,7 @@ def _render_indexes(built: list[IndexReport]) -> None:
 
 def ingest_once(context: typer.Context, paths: list[str], options: IngestOptions) -> IngestReport:
     """Ingest paths, with a progress bar."""
+    gc.set_threshold(_OBJECTS)
     with progress_bar("Reading") as show:
         report: IngestReport = context.obj.library.ingest(*paths, options=options, on_progress=show)
         return report

@@ -126,6 +126,8 @@ class Recorder:
 
     def _rules_of(self, source_id: int, root: str, path: str) -> LabelRules:
         """Return the label rules of a file; those of a renamed folder stay."""
+        if not self.label_rules.by_root:
+            return self.label_rules
         name = path.rpartition(os.sep)[-1]
         named = (one for one in self._origins.get(source_id, ()) if one.path.endswith(name))
         origin = next(named, None)
@@ -334,8 +336,7 @@ def root_of(file: DiscoveredFile, known: Source | None) -> str:
 Outcome = Literal["added", "updated", "moved", "unchanged", "duplicate", "taken"]
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A document to be written."""
 
     source_id: int

@@ -186,13 +186,13 @@ def text_of_tree(body: LexborNode, *, furniture: bool = False) -> HtmlText:
             node = entered
             continue
         # Up to the first element that has a next one, ending each on the way.
-        while node is not None and node.next is None:
+        while (following := node.next) is None:
             lines.end(node.tag or "")
             node = node.parent
             if node is None or node.mem_id == body.mem_id:
                 return lines.gathered()
         lines.end(node.tag or "")
-        node = node.next
+        node = following
     return lines.gathered()
 
 
@@ -234,7 +234,7 @@ def is_hostile(source: str) -> bool:
     can become millions of elements.
     """
     depth = formatting = begun_anew = 0
-    for tag in _NESTING_TAG.finditer(source):
+    for tag in _NESTING_TAG.finditer(source) if source.count("<") > DEEPEST else ():
         name = tag[2].lower()
         if name in _FORMATTING:
             formatting = max(0, formatting - 1) if tag[1] else formatting + 1
@@ -307,7 +307,8 @@ _TAG = re.compile(r"<([a-zA-Z/!?][^<>]*)>")
 _NESTING_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{20000,}")
 _HEADING_LINK = "¶"  # of a heading to itself
-_SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
+# Not a single blank, which stays: so most lines are left as they are.
+_SPACE = re.compile(r" [ \t\n\r\f\xa0]+|[\t\n\r\f\xa0][ \t\n\r\f\xa0]*")
 
 
 class _Lines:
@@ -326,25 +327,27 @@ class _Lines:
         """Begin an element; return whether to include its text."""
         if tag in SKIPPED or tag.startswith("-") or (tag == "nav" and not self._furniture):
             return False
-        self.articles += tag in _ARTICLES
-        if tag in _BLOCKS:
-            self._end_line()
-        elif tag in _CELLS:
+        if tag in _CELLS:
             self._words.append(" ")
-        if tag in _HEADINGS:
-            self._heading_at = len(self._lines)
-        self._preformatted += tag == "pre"
+        elif tag in _BLOCKS:
+            self._end_line()
+            self.articles += tag in _ARTICLES
+            self._preformatted += tag == "pre"
+            if tag in _HEADINGS:
+                self._heading_at = len(self._lines)
         return True
 
     def end(self, tag: str) -> None:
         """End an element."""
-        self.articles = max(0, self.articles - (tag in _ARTICLES))
-        if tag in _BLOCKS:
-            self._end_line()
-        if tag in _HEADINGS:
+        if tag not in _BLOCKS:
+            return
+        self._end_line()
+        if tag in _ARTICLES:
+            self.articles = max(0, self.articles - 1)
+        elif tag in _HEADINGS:
             name = " ".join(" ".join(self._lines[self._heading_at :]).split())
             self._headings.append((self._heading_at, name))
-        if tag == "pre":
+        elif tag == "pre":
             self._preformatted = max(0, self._preformatted - 1)
 
     def add(self, text: str) -> None:
@@ -360,6 +363,8 @@ class _Lines:
         return HtmlText(text.strip(), line_sections(self._lines, self._headings, skipped=skipped))
 
     def _end_line(self) -> None:
+        if not (self._words or self._preformatted):
+            return
         text = "".join(self._words)
         self._words.clear()
         if self._preformatted:

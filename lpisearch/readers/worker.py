@@ -252,16 +252,9 @@ def _values(record: Document | Problem) -> Any:
 
 
 def _document(values: list[Any], text: str) -> Document:
-    facts = dict(zip(_DOCUMENT_FIELDS, values, strict=True))
-    sections = facts["sections"]
-    return Document(
-        **facts
-        | {
-            "text": text,
-            "labels": tuple(facts["labels"]),
-            "sections": tuple(Section(*values) for values in sections) if sections else (),
-        }
-    )
+    title, name, labels, *facts = values
+    facts[-1] = tuple(Section(*each) for each in facts[-1])
+    return Document(title, text, name, tuple(labels), *facts)
 
 
 # A hung worker ends by itself this long after its parent should have ended it.

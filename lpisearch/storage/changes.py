@@ -12,7 +12,7 @@ from sqlalchemy import Table, bindparam, delete, func, insert, select, text, upd
 
 from lpisearch.storage.corpus import among
 from lpisearch.storage.dialects import row_checksum, seal, with_checksum
-from lpisearch.storage.integrity import refuse_unstorable
+from lpisearch.storage.integrity import as_json, refuse_unstorable
 from lpisearch.storage.reading import AMONG, SQLLabels
 from lpisearch.storage.tables import (
     DOCUMENTS,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lpisearch.model.answers import LabelShare
     from lpisearch.model.documents import DocumentRow, DocumentWrite, Traits
+    from lpisearch.storage.integrity import Cell
     from lpisearch.storage.reading import Connection
 
 
@@ -46,8 +47,8 @@ class SQLChanges(ABC):
         """
 
     @abstractmethod
-    def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        """Insert rows, perhaps thousands, with their checksums."""
+    def _put(self, table: Table, rows: Sequence[Sequence[Cell]]) -> None:
+        """Insert rows, cells in the order of the columns, with their checksums."""
 
     @abstractmethod
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
@@ -66,20 +67,11 @@ class SQLChanges(ABC):
         if not writes:
             return
         refuse_unstorable(writes)
-        self._put(DOCUMENTS, [_document_values(write, now) for write in writes])
-        labels = [
-            {"document_id": write.row.key, "name": name, "position": position}
-            for write in writes
-            for position, name in enumerate(write.document.labels)
-        ]
-        sections = [
-            {"document_id": write.row.key, "sections": write.document.sections}
-            for write in writes
-            if write.document.sections
-        ]
-        for table, rows in ((LABELS, labels), (SECTIONS, sections)):
-            if rows:
-                self._put(table, rows)
+        self._put(DOCUMENTS, [_cells(write, now) for write in writes])
+        own = [(write.row.key, write.document) for write in writes]
+        labels = [(key, name, at) for key, one in own for at, name in enumerate(one.labels)]
+        self._put(LABELS, labels)
+        self._put(SECTIONS, [(key, as_json(one.sections)) for key, one in own if one.sections])
         self._insert_tokens({write.row.key: write.tokens for write in writes})
         self._insert_traits({write.row.key: write.traits for write in writes})
 
@@ -162,34 +154,21 @@ class SQLChanges(ABC):
         self._insert_traits(traits)
 
     def _insert_traits(self, traits: Mapping[int, Traits]) -> None:
-        rows = [{"document_id": key, **own._asdict()} for key, own in traits.items() if any(own)]
-        if rows:
-            self._put(TRAITS, rows)
+        self._put(TRAITS, [(key, *own) for key, own in traits.items() if any(own)])
 
     def _insert_tokens(self, tokens: Mapping[int, str]) -> None:
-        if tokens:
-            rows = [{"document_id": key, "tokens": joined} for key, joined in tokens.items()]
-            self._put(TOKENS, rows)
-            self._index_tokens(tokens)
+        self._put(TOKENS, [*tokens.items()])
+        self._index_tokens(tokens)
 
 
-def _document_values(write: DocumentWrite, now: str) -> dict[str, Any]:
-    row, document = write.row, write.document
-    return {
-        "id": row.key,
-        "external_id": row.id,
-        "source_id": row.source_id,
-        "position": row.position,
-        "content_hash": row.content_hash,
-        "split": document.split,
-        "date": document.date,
-        "path": document.path or write.path,
-        "media_type": document.media_type,
-        "ingested_at": now,
-        "title": document.title,
-        "metadata": dict(document.metadata),
-        "text": document.text,
-    }
+def _cells(write: DocumentWrite, now: str) -> Sequence[Cell]:
+    """Return the cells of a document in the order of the columns of `DOCUMENTS`."""
+    document = write.document
+    return (
+        *write.row,
+        *(document.split, document.date, document.path or write.path, document.media_type, now),
+        *(document.title, as_json(dict(document.metadata)), document.text),
+    )
 
 
 _EDITS = f"""SELECT document_id, name, added FROM label_edits WHERE document_id {AMONG}

@@ -12,7 +12,6 @@ import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import (
@@ -37,7 +36,7 @@ from lpisearch.storage.reading import CHECKSUM_FUNCTION, DATED, PATH_FUNCTION
 from lpisearch.storage.tables import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Table
     from sqlalchemy.sql.compiler import SQLCompiler
@@ -246,29 +245,25 @@ def with_checksum(
     connection: Connection, table: Table, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return all values of a row with their checksum."""
-    *_, digest = next(sealed(connection, table, [values]))
-    return {**values, _COLUMN: digest}
+    cells = (
+        as_json(values[name]) if isinstance(table.c[name].type, JSON) else values[name]
+        for name in _covered(table)
+    )
+    return {**values, _COLUMN: checksum_of(connection, table.name, *cells)}
 
 
 def columns_of(table: Table) -> list[str]:
-    """Return the columns of a table in the order of the cells of `sealed`."""
+    """Return the columns of a table in their order, the checksum last."""
     return [*_covered(table), _COLUMN]
 
 
 def sealed(
-    connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]
-) -> Iterator[list[Cell]]:
-    """Yield rows as they are stored, checksum last; fast enough for thousands of rows."""
-    covered, name = _covered(table), table.name
-    in_json = [at for at, one in enumerate(covered) if isinstance(table.c[one].type, JSON)]
-    pick = itemgetter(*covered)
+    connection: Connection, table: Table, rows: Iterable[Sequence[Cell]]
+) -> Iterator[tuple[Cell, ...]]:
+    """Yield rows, cells in the order of the columns, with their checksums."""
+    name = table.name
     of = partial(checksum_of, connection) if connection.is_server else checksum
-    for row in rows:
-        cells = list(pick(row))
-        for at in in_json:
-            cells[at] = as_json(cells[at])
-        cells.append(of(name, *cells))
-        yield cells
+    return ((*row, of(name, *row)) for row in rows)
 
 
 def changed_rows(connection: Connection, table: Table) -> list[Any]:

@@ -31,6 +31,7 @@ SCHEMA = "schema"  # the setting with the digest of the schema
 CHECKSUM_BYTES = 8
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one for each value
+_encode_sorted = json.JSONEncoder(sort_keys=True).encode
 
 Cell = str | int | float | bytes | None
 
@@ -92,7 +93,7 @@ def content_hash(document: Document) -> bytes:
     ]
     if document.sections:  # documents without any keep the digests of earlier versions
         facts.append(document.sections)
-    digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+    digest = blake2b(_encode_sorted(facts).encode(), digest_size=16)
     digest.update(document.title.encode())
     digest.update(document.text.encode())
     return digest.digest()

@@ -116,7 +116,7 @@ class Tokeniser:
     def joined(self, text: str) -> str:
         """Return the tokens joined by single spaces: what a library stores and FTS5 indexes."""
         if self._has_names(text):
-            text = _NAMES.sub(lambda match: f" {_name(match.group())} ", text)
+            text = _with_names_spelled(text)
         separated = text.encode("utf-8", "surrogatepass").translate(self._separate)
         if len(separated) <= BLOCK_BYTES:
             return self._joined(separated)
@@ -174,7 +174,7 @@ class Tokeniser:
                 done, after = at, at + len(word) + 1
 
     def _has_names(self, text: str) -> bool:
-        return self._cased and any(sign.search(text) for sign in _SIGNS)
+        return self._cased and any(sign.search(text) for sign, _ in _SIGNS)
 
     def _joined(self, separated: bytes) -> str:
         return " ".join(filter(None, map(self._chunks.__getitem__, separated.split())))
@@ -351,11 +351,12 @@ _WORD_AND_CAPITALS = re.compile("[A-Z][a-z]+[A-Z]+[a-z]?")
 _NAMES = re.compile(
     r"(?<![^\W_])(?:[Cc]\+\+|[A-Za-z]#(?![^\W_]))|(?<![\w.])\.[Nn][Ee][Tt](?![^\W_])"
 )
-# What a name cannot be without; each begins with a sign, which is found fast.
+# What a name cannot be without, and how many letters of it come before. Each begins with a sign,
+# which is found fast.
 _SIGNS = (
-    re.compile(r"\+\+(?<=[Cc]\+\+)"),
-    re.compile(r"#(?<=[A-Za-z]#)"),
-    re.compile(r"\.[Nn][Ee][Tt]"),
+    (re.compile(r"\+\+(?<=[Cc]\+\+)"), 1),
+    (re.compile(r"#(?<=[A-Za-z]#)"), 1),
+    (re.compile(r"\.[Nn][Ee][Tt]"), 0),
 )
 _CASED = re.compile(rf"{_HUMP.pattern}|[+#]|\.[Nn][Ee]")
 
@@ -363,6 +364,16 @@ _CASED = re.compile(rf"{_HUMP.pattern}|[+#]|\.[Nn][Ee]")
 def _name(written: str) -> str:
     """Return the word for a name with signs."""
     return written.lower().replace("++", "plusplus").replace("#", "sharp").replace(".", "dot")
+
+
+def _with_names_spelled(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    for at in sorted(one.start() - back for sign, back in _SIGNS for one in sign.finditer(text)):
+        if name := _NAMES.match(text, at):
+            parts += text[done:at], f" {_name(name.group())} "
+            done = name.end()
+    return "".join([*parts, text[done:]]) if parts else text
 
 
 def is_name(written: str) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpisearch.location import Address
+    from lpisearch.storage.integrity import Cell
     from lpisearch.storage.postgres.pgvector import ExportedVectors
     from lpisearch.storage.postgres.search_tables import SearchTables
     from lpisearch.storage.reading import Connection
@@ -142,7 +143,7 @@ class PostgreSQLChanges(SQLChanges):
         rows += self.connection.execute(_FIND_PLACES, values)
         return [DocumentRow(*row) for row in rows]
 
-    def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
+    def _put(self, table: Table, rows: Sequence[Sequence[Cell]]) -> None:
         cells = sealed(self.connection, table, rows)
         copy_rows(self.connection, table.name, columns_of(table), cells)
 

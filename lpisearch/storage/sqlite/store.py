@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Table, text, update
 
@@ -21,8 +21,10 @@ from lpisearch.storage.sqlite.database import Database, unreadable
 from lpisearch.storage.tables import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from lpisearch.storage.integrity import Cell
 
 
 _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash "
@@ -45,13 +47,14 @@ class SQLiteChanges(SQLChanges):
         at_places = self.connection.execute(_FIND_PLACES, {"places": json.dumps(list(places))})
         return [DocumentRow(*row) for result in (at_ids, at_places) for row in result]
 
-    def _put(self, table: Table, rows: list[dict[str, Any]]) -> None:
+    def _put(self, table: Table, rows: Sequence[Sequence[Cell]]) -> None:
         # Not SQLAlchemy's `insert`: processing its parameters takes longer than SQLite's own work.
+        if not rows:
+            return
         columns = columns_of(table)
         named, marks = ", ".join(columns), ", ".join("?" * len(columns))
         statement = f"INSERT INTO {table.name} ({named}) VALUES ({marks})"  # noqa: S608 (constants)
-        cells = [tuple(row) for row in sealed(self.connection, table, rows)]
-        self.connection.exec_driver_sql(statement, cells)
+        self.connection.exec_driver_sql(statement, [*sealed(self.connection, table, rows)])
 
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
         fulltext.add(self.connection, list(tokens))

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,7 +114,7 @@ def test_a_document_of_a_missing_file_moves(store: Store, labels: tuple[str, ...
         edited = transaction.labels.by_hand([1])
     assert edited == {"1.txt": ["+sea"]}
     moved = _incoming("ships", "new/2.txt", source=2, stated=False, labels=labels)
-    batch = [replace(moved, origins=[origin]), _incoming("ships", "copy.txt", source=2, position=2)]
+    batch = [moved._replace(origins=[origin]), _incoming("ships", "copy.txt", source=2, position=2)]
     assert _write(store, _writer(1), *batch) == [("moved", 1), ("added", 0)]
     with store.writing() as transaction:
         transaction.sources.delete_empty([1, 2])
