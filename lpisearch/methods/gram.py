@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import aslinearoperator, eigsh
 
-from lpisearch.methods.linalg import RANK_TOLERANCE, transposed
+from lpisearch.methods.linalg import RANK_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class DecomposedGram:
 
 # Leading singular directions that are solved for directly: with more, each step costs more than
 # they save.
-_LEADING = 60
+_LEADING = 40
 # A rough space of them serves as well.
 _LEADING_TOLERANCE = 1e-2
 # Links of a document in the pattern of the preconditioner: 3 save two thirds of the steps, 6 no
@@ -84,8 +84,8 @@ class SparseGram:
 
     Attributes
     ----------
-    X, Xt
-        The documents as rows, and their transpose.
+    X
+        The documents as rows.
     ridge
         A small number on the diagonal of K.
     triangle
@@ -95,7 +95,6 @@ class SparseGram:
     """
 
     X: Any
-    Xt: Any
     ridge: np.float32
     triangle: Any
     leading: NDArray[np.float32]
@@ -106,35 +105,31 @@ class SparseGram:
     def of(cls, X: Matrix, edges: sparse.csr_array | None, rng: np.random.Generator) -> Self:
         """Prepare to solve; documents that nearly repeat each other should have an edge."""
         single: Any = sparse.csr_array(X.astype(np.float32))
-        Xt, n = transposed(single), X.shape[0]
+        n = X.shape[0]
         ridge = _RIDGE if X.shape[1] >= _MANY_TERMS * n else _RIDGE_OF_FEW_TERMS
         triangle = None if edges is None else _triangle(single, edges, ridge)
-
-        def times(v: Floats) -> Floats:
-            return np.asarray(single @ (Xt @ v.ravel()))
-
-        gram: Any = LinearOperator((n, n), matvec=times, dtype=np.float32)
+        gram: Any = aslinearoperator(single) @ aslinearoperator(single.T)
         start: Any = rng.standard_normal(n, np.float32)
         count = min(_LEADING, n - 2)
         squares, vectors = eigsh(gram, k=count, tol=_LEADING_TOLERANCE, v0=start)
         leading = np.asfortranarray(vectors.astype(np.float32))
         shifted = (squares + ridge).astype(np.float32)
-        return cls(single, Xt, np.float32(ridge), triangle, leading, shifted, np.empty((n, 0)))
+        return cls(single, np.float32(ridge), triangle, leading, shifted, np.empty((n, 0)))
 
     def solve(self, y: Floats, tolerance: float) -> Floats:
         """Return c with ‖y - K c‖ near this share of ‖y‖, if 400 steps a round suffice."""
         length = float(np.linalg.norm(y))
         right = y / length
-        c = self._by_leading(right)
+        c = self._by_leading(right.astype(np.float32))
         left = np.inf
         for _ in range(_MOST_ROUNDS):
-            residual = self._beyond(right - self._times(c))
+            missed = right - self._times(c)
+            residual = self._beyond(missed)
             before, left = left, float(np.linalg.norm(residual))
             if left <= _NEARLY * tolerance or left > before / 2:
                 break
-            c += self._by_steps(residual.astype(np.float32), tolerance)
-        c += self._by_leading(right - self._times(c))
-        return np.asarray(c * length)
+            c = c + self._by_steps(residual.astype(np.float32), tolerance).astype(np.float64)
+        return np.asarray((c + self._by_leading(missed)) * length)
 
     def reaches(self, c: Floats, a: Floats) -> bool:
         """Whether c, with a = Xᵀc, is not a dependence of documents: y along it is out of reach."""
@@ -163,7 +158,7 @@ class SparseGram:
         return c
 
     def _times(self, v: Any) -> Any:
-        return self.X @ (self.Xt @ v) + self.ridge * v
+        return self.X @ (self.X.T @ v) + self.ridge * v
 
     def _by_leading(self, v: Any) -> Any:
         return self.leading @ ((self.leading.T @ v) / self.squares)

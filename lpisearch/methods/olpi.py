@@ -143,7 +143,7 @@ class OLPI(LocalityProjection):
                 gram = SparseGram.of(X, W.edges, rng)
         with self._timed("directions"), one_blas_thread():
             count = min(self.n_components, X.shape[0] - gram.null.shape[1])
-            found = document_directions(X, W, gram, count, exact=exact, rng=rng)
+            found = document_directions(X, W, gram, count, rng)
             self._store(found.components, found.values, self.n_components)
             if not exact:
                 self.bounds_ = found.bounds

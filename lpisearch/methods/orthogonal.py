@@ -24,7 +24,6 @@ from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from lpisearch.methods.gram import DecomposedGram, SparseGram
-from lpisearch.methods.linalg import transposed
 from lpisearch.numeric.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats
 
 
-# Of the eigenvectors: to rounding, or as near as the solver of c is.
+# Of the eigenvectors: to rounding, or as near as the solver of c is, then in single precision.
 _EXACT, _NEAR = 1e-10, 1e-4
 # By how much what is left of y may raise f, and the least that is worth the steps.
 _SHARE_LEFT, _LEAST_LEFT = 1e-2, 1e-5
@@ -149,8 +148,6 @@ def document_directions(
     W: Affinity,
     gram: DecomposedGram | SparseGram,
     count: int,
-    *,
-    exact: bool,
     rng: np.random.Generator,
 ) -> DocumentDirections:
     """Find directions by the places y = Xa of documents, each of which has a neighbour.
@@ -158,13 +155,12 @@ def document_directions(
     With u = D^½y, N = D^-½WD^-½ and a = Xᵀc, g is uᵀNu / uᵀu, and aⱼᵀa = cⱼᵀy: u is the largest
     eigenvector of N on the complement of all D^-½cⱼ, and c follows from XXᵀc = y.
     """
-    degrees, Xt = W.degrees, transposed(X)
-    scale = 1 / np.sqrt(degrees)
+    degrees, scale = W.degrees, 1 / np.sqrt(W.degrees)
     complement = Complement(
         lambda u: scale * (W @ (scale * u)),
         len(degrees),
         start=np.sqrt(degrees),
-        tolerance=_EXACT if exact else _NEAR,
+        tolerance=_EXACT if isinstance(gram, DecomposedGram) else _NEAR,
         rng=rng,
     )
     complement.add(scale[:, np.newaxis] * gram.null)
@@ -175,15 +171,17 @@ def document_directions(
             u, bounds[j] = complement.leading()
             left = np.sqrt(_SHARE_LEFT / 2 * max(1 - bounds[j], 0))
             c = gram.solve(scale * u, max(left, _LEAST_LEFT))
-            a = Xt @ c
+            a = X.T @ c
             if isinstance(gram, DecomposedGram) or gram.reaches(c, a):
                 break
             complement.add(scale * c)
-        for _ in range(2):  # the second pass removes what rounding left
+        for _ in range(2):  # the second pass removes what rounding left where the first took much
             length = np.linalg.norm(a)
             a, c = a / length, c / length
             shares = rows[:j] @ a
             a, c = a - rows[:j].T @ shares, c - mixing[:, :j] @ shares
+            if shares @ shares < 1 / 2:
+                break
         length = np.linalg.norm(a)
         rows[j], mixing[:, j] = a / length, c / length
         y = X @ rows[j]
@@ -225,7 +223,8 @@ class Complement:
     ) -> None:
         self._times, self._size, self._tolerance = times, size, tolerance
         self._rng = rng or np.random.default_rng(0)
-        self._columns = np.zeros((size, _BASIS), order="F")
+        dtype = np.float64 if tolerance <= _EXACT else np.float32
+        self._columns = np.zeros((size, _BASIS), dtype, order="F")
         self._count = 0
         self._start = self._drawn() if start is None else start
 
@@ -242,20 +241,13 @@ class Complement:
         """Return the vector with the largest value."""
         if self._size <= _DENSE or self._size - self._count <= _BASIS:
             return self._by_dense_solver()
-        operator = LinearOperator((self._size, self._size), matvec=self._image, dtype=np.float64)
-        # The second is the start of the next search, with something of every other.
         values, vectors = eigsh(
-            operator,
-            k=2,
-            which="LA",
-            v0=self._project(self._start),
-            ncv=_BASIS,
-            tol=self._tolerance,
+            LinearOperator((self._size, self._size), matvec=self._image, dtype=self._columns.dtype),
+            1, which="LA", v0=self._project(self._start), ncv=_BASIS, tol=self._tolerance,
             maxiter=50 * self._size,
-        )
-        first, second = vectors[:, np.argmax(values)], vectors[:, np.argmin(values)]
-        self._start = second + self._drawn()
-        return LeadingVector(self._unit(first), float(values.max()) - _SHIFT)
+        )  # fmt: skip
+        self._start = vectors[:, 0] + self._drawn()  # with something of every other vector
+        return LeadingVector(self._unit(vectors[:, 0]), float(values[0]) - _SHIFT)
 
     def _image(self, v: Floats) -> Floats:
         """Return the image of a vector of the complement, where every Krylov vector is."""
@@ -264,6 +256,7 @@ class Complement:
 
     def _project(self, v: Floats) -> Floats:
         columns = self._columns[:, : self._count]
+        v = v.astype(columns.dtype, copy=False)
         return np.asarray(v - columns @ (columns.T @ v))
 
     def _unit(self, v: Floats) -> Floats:
