@@ -346,7 +346,7 @@ _METHODS = (
         "lsc:LSC",
         "singular vectors of the weights between documents and landmarks (Chen, Cai, 2011)",
         Cost(1),
-        own=("landmarks", "n_neighbors", "gamma", "eigenvalue_power", "random_state"),
+        own=("landmarks", "n_rounds", "n_neighbors", "gamma", "eigenvalue_power", "random_state"),
         is_linear=False,
         is_nested=True,
     ),

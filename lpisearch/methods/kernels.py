@@ -88,8 +88,7 @@ class KernelEmbedding(Embedding):
     def _kernels(self, X: Any) -> Kernels:
         """Return the kernels of the documents that have a term."""
         rows = SparseRows.of_matrix(X).unit()
-        parts = (rows.data, rows.indices, rows.indptr)
-        U: Any = sparse.csr_array(parts, shape=(len(rows), rows.n_terms))
+        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), (len(rows), rows.n_terms))
         active = np.flatnonzero(rows.lengths)
         numbers = (self.gamma, self.coef0, self.degree)
         return Kernels(U[active], self.kernel, numbers, active)

@@ -16,9 +16,9 @@ from lpisearch.methods.base import (
     with_fixed_signs,
 )
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS, EIGENVALUE_POWER
-from lpisearch.methods.linalg import gram
+from lpisearch.methods.linalg import ROWS, gram
 from lpisearch.methods.placement import SAME, InvertedRows, landmark_weights
-from lpisearch.numeric.rows import SparseRows
+from lpisearch.numeric.rows import SparseRows, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,9 +34,9 @@ _LEAST = 1e-9
 class LSC(Embedding):
     """Landmark-based spectral clustering: eigenvectors of a graph of documents and landmarks.
 
-    1. Some documents are drawn as landmarks u (LSC-R). Each document (a row x of X; the paper
-       writes columns) gets the weights z_j = exp(-γ |x - u_j|²) of its nearest landmarks, divided
-       by their sum (equation 6).
+    1. Some documents are drawn as landmarks u (LSC-R); k-means may move them (LSC-K). Each document
+       (a row x of X; the paper writes columns) gets the weights z_j = exp(-γ |x - u_j|²) of its
+       nearest landmarks, divided by their sum (equation 6).
     2. With Λ the column sums of Z and Ẑ = Z Λ^-½, the graph is W = Ẑ Ẑᵀ, whose degrees are all 1.
        Its eigenvectors y are left singular vectors of Ẑ, found from ẐᵀẐ (landmarks x landmarks) in
        time linear in the documents; the first, which is constant, is left out.
@@ -51,6 +51,8 @@ class LSC(Embedding):
         Dimensions, fewer than landmarks.
     landmarks
         How many documents are drawn; of those in the same direction, one.
+    n_rounds
+        How often k-means moves each landmark to the mean direction of the documents nearest to it.
     n_neighbors
         The nearest landmarks of a document by cosine, which must be above 0.
     gamma
@@ -67,7 +69,7 @@ class LSC(Embedding):
     eigenvalues_
         λ = σ² of each dimension, largest first.
     landmarks_
-        The rows of the landmarks.
+        The rows that were drawn.
 
     References
     ----------
@@ -88,6 +90,7 @@ class LSC(Embedding):
     n_components: int = DIMENSIONS
     _: KW_ONLY
     landmarks: int = 500
+    n_rounds: int = 0
     n_neighbors: int = 5
     gamma: float = 1.0
     eigenvalue_power: float = EIGENVALUE_POWER
@@ -119,12 +122,14 @@ class LSC(Embedding):
         known = np.flatnonzero(rows.lengths)
         count = min(self.landmarks, len(known))
         drawn = np.sort(generator(self.random_state).choice(known, count, replace=False))
-        shape = (len(rows), rows.n_terms)
-        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+        U: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), (len(rows), rows.n_terms))
         some = U[drawn].astype(np.float64)
         repeats = sparse.triu(some @ some.T, 1).toarray() > 1 - SAME
         self.landmarks_ = drawn[~repeats.any(axis=0)]
-        self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(U[self.landmarks_]))
+        centres = U[self.landmarks_]
+        for _ in range(self.n_rounds):
+            centres = _mean_directions(U, centres)
+        self._inverted = InvertedRows.of_rows(SparseRows.of_matrix(centres))
 
     def _weights(self, rows: SparseRows) -> sparse.csr_array:
         """Return Z, documents x landmarks."""
@@ -146,12 +151,20 @@ class LSC(Embedding):
     @property
     def scales_(self) -> Floats:
         """Each eigenvalue to the power `eigenvalue_power`."""
-        assert self.eigenvalues_ is not None  # noqa: S101 -- fitted
-        return np.asarray(self.eigenvalues_**self.eigenvalue_power)
+        return np.asarray(self.eigenvalues_) ** self.eigenvalue_power
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count("landmarks", self.landmarks)
         check_count("n_neighbors", self.n_neighbors)
-        check_not_negative("gamma", self.gamma)
-        check_not_negative("eigenvalue_power", self.eigenvalue_power)
+        for name in ("n_rounds", "gamma", "eigenvalue_power"):
+            check_not_negative(name, getattr(self, name))
+
+
+def _mean_directions(U: Any, centres: Any) -> Any:
+    """Move each centre to the mean direction of the documents nearest to it, if there are any."""
+    starts = range(0, U.shape[0], ROWS)
+    near = [(U[at : at + ROWS] @ centres.T).toarray().argmax(axis=1) for at in starts]
+    groups = (np.ones(U.shape[0], U.dtype), (np.concatenate(near), np.arange(U.shape[0])))
+    sums = sparse.csr_array(groups, shape=(centres.shape[0], U.shape[0])) @ U
+    return unit_rows(sums + sparse.diags_array((np.diff(sums.indptr) == 0) * 1.0) @ centres)

@@ -116,6 +116,7 @@ _PARAMETERS: Mapping[str, Parameter] = {
     "mutual": Parameter(bool),
     "n_init": _COUNT,
     "n_responses": _COUNT,
+    "n_rounds": Parameter(int),
     "n_selected": _COUNT_OR_AUTO,
     "regression_tolerance": _STRENGTH_OR_AUTO,
     "rho": Parameter(float, least=1),

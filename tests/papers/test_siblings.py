@@ -16,7 +16,7 @@ from lpisearch.methods import kernels
 from lpisearch.methods.gnmf import GNMF
 from lpisearch.methods.kolpi import KOLPI
 from lpisearch.methods.lpi import LPI
-from lpisearch.methods.lsc import LSC
+from lpisearch.methods.lsc import LSC, _mean_directions
 from lpisearch.methods.lsda import LSDA, divided
 from lpisearch.methods.mcfs import MCFS
 from lpisearch.methods.nmf import NMF
@@ -172,6 +172,28 @@ class TestLSC:
         solved = np.linalg.lstsq(Z, found.embedding_, rcond=None)[0]
         if landmarks == 40:
             np.testing.assert_allclose(found.transform(NEW), z @ solved, atol=1e-8)
+
+    @pytest.mark.parametrize("rounds", [1, 4])
+    def test_rounds_of_kmeans_move_the_landmarks(self, rounds: int) -> None:
+        found: Any = LSC(4, landmarks=12, n_rounds=rounds, n_neighbors=5).fit(ROWS)
+        U = X[LSC(4, landmarks=12).fit(ROWS).landmarks_]
+        for _ in range(rounds):
+            nearest = (X @ U.T).argmax(axis=1)
+            U = np.array([X[nearest == j].sum(axis=0) for j in range(12)])
+            U /= np.linalg.norm(U, axis=1, keepdims=True)
+        cosines = [found._inverted.cosines(row.nonzero()[0], row[row > 0]) for row in X]
+        np.testing.assert_allclose(cosines, X @ U.T, atol=1e-12)
+        Z = np.exp(2 * X @ U.T - 2)
+        Z[np.argsort(np.argsort(-Z, axis=1), axis=1) >= 5] = 0
+        Z /= Z.sum(axis=1, keepdims=True)
+        values, Y = naive.eigenmap(Z / Z.sum(axis=0) @ Z.T, 4)
+        np.testing.assert_allclose(found.eigenvalues_, values, atol=1e-9)
+        assert degrees(found.embedding_, Y) < 1e-3
+
+    def test_a_landmark_that_no_document_is_near_to_stays(self) -> None:
+        U = sparse.csr_array(np.eye(3)[[0, 0, 1]])
+        centres = sparse.csr_array(np.eye(3)[[0, 2, 1]])
+        np.testing.assert_array_equal(_mean_directions(U, centres).toarray(), centres.toarray())
 
 
 class TestGNMF:
