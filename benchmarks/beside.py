@@ -329,7 +329,7 @@ def truncated_svd(library: Path, dims: int) -> float:
 
     from lpisearch.model.documents import Filter
     from lpisearch.storage import open_store
-    from lpisearch.text.weighting import Weighting, normalise_rows
+    from lpisearch.text.vocabulary import Weighting, normalise_rows
     from tests.indexing import build_counts
 
     with open_store(library) as store, store.reading() as transaction:

@@ -27,8 +27,8 @@ from sklearn.svm import LinearSVC
 
 from lpisearch.classifiers.classifier import AUTO, CLASSIFIERS
 from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.cells import TermWeights, represent
 from lpisearch.evaluation.collection import library_collection
-from lpisearch.evaluation.representations import TermWeights, represent
 from lpisearch.index.build import build_index
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.model.documents import Document

@@ -26,7 +26,7 @@ from lpisearch.options import IndexOptions, IngestOptions, ReadOptions, TopicOpt
 from lpisearch.search.session import Session
 from lpisearch.search.topics import find_topics
 from lpisearch.storage import open_store
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from importlib import import_module
 from benchmarks import arguments
 from lpisearch.text.languages import TokeniserSettings, available_languages
 from lpisearch.text.tokeniser import Tokeniser
-from lpisearch.text.weighting import FREQUENCY_LISTS, LEVELS
+from lpisearch.text.vocabulary import FREQUENCY_LISTS, LEVELS
 
 STEMS = 20_000
 NUMBERS = (*range(101), *range(1800, 2031))

@@ -29,7 +29,7 @@ from lpisearch.graphs.neighbours import (
 )
 from lpisearch.numeric.rows import unit_rows
 from lpisearch.text.tokeniser import Tokeniser
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from lpisearch.methods.regression import ridge
 from lpisearch.methods.rlpi import RLPI
 from lpisearch.numeric.rows import unit_rows
 from lpisearch.text.tokeniser import Tokeniser
-from lpisearch.text.vocabulary import count_terms
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import Weighting, count_terms, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import numpy as np
 
 import lpisearch
 from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.cells import TermWeights
 from lpisearch.evaluation.collection import library_collection, single_labelled
 from lpisearch.evaluation.measures import accuracy
-from lpisearch.evaluation.representations import TermWeights
 from lpisearch.methods.rlpi import RLPI
 from lpisearch.search.session import Session
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from benchmarks.papers.datasets import DATASETS, load, read_texts
-from lpisearch.evaluation.representations import TermWeights
+from lpisearch.evaluation.cells import TermWeights
 from lpisearch.graphs.base import GRAPHS, GraphOptions
 from lpisearch.graphs.supervision import memberships
 from lpisearch.methods.eigen import NormalisedGraph

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.evaluation.categorisation import judge
+from lpisearch.evaluation.cells import TermWeights, represent
 from lpisearch.evaluation.collection import library_collection, single_labelled
 from lpisearch.evaluation.measures import accuracy
-from lpisearch.evaluation.representations import TermWeights, represent
 from lpisearch.evaluation.splits import split_by_share
 from lpisearch.ingest.ingestion import run_ingest
 from lpisearch.options import EvaluateOptions, IngestOptions

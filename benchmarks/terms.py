@@ -17,8 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from benchmarks import arguments
 from lpisearch.text.tokeniser import Tokeniser
-from lpisearch.text.vocabulary import VocabularyLimits
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import VocabularyLimits, Weighting, normalise_rows
 from tests.indexing import build_counts
 
 if TYPE_CHECKING:

@@ -20,13 +20,12 @@ except ImportError as error:
 import numpy as np
 
 from lpisearch.errors import SubspaceError
-from lpisearch.options import SearchOptions, search_options
+from lpisearch.options import SearchFields, SearchOptions, search_options
 from lpisearch.retrievers import Place, library_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lpisearch.options import SearchFields
 
 _RESULTS = 1000
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import learn
-from lpisearch.evaluation.representations import TermWeights
+from lpisearch.evaluation.cells import TermWeights
 from lpisearch.evaluation.splits import split_by_share
-from lpisearch.text.weighting import Weighting
+from lpisearch.text.vocabulary import Weighting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

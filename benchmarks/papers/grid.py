@@ -10,7 +10,7 @@ from benchmarks.papers.methods import Method
 from benchmarks.papers.protocol import Part, drawn
 from benchmarks.papers.readings import DIMS, INITS, ROWS
 from benchmarks.papers.tables import Findings
-from lpisearch.evaluation.representations import TERMS
+from lpisearch.evaluation.cells import TERMS
 from lpisearch.model.reports import Table
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from benchmarks.papers.datasets import load
 from benchmarks.papers.freshness import COMMIT, commit_of_code
 from benchmarks.papers.methods import learn
 from benchmarks.papers.readings import measure_grid, measure_lsi, measure_starts
+from lpisearch.evaluation.cells import TermWeights
 from lpisearch.evaluation.clustering import (
     cluster_documents,
     clustering_accuracy,
     mutual_information,
 )
-from lpisearch.evaluation.representations import TermWeights
 from lpisearch.evaluation.similarity import average_accuracy, pair_precision
 
 if TYPE_CHECKING:

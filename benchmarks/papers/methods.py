@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lpisearch.evaluation.representations import TERMS, class_dimensions, takes_labels
+from lpisearch.evaluation.cells import TERMS, class_dimensions, takes_labels
 from lpisearch.methods.base import Embedding
 from lpisearch.methods.catalogue import CATALOGUE
 

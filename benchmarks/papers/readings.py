@@ -11,11 +11,11 @@ from sklearn.cluster import KMeans
 
 from benchmarks.papers.datasets import load
 from benchmarks.papers.methods import learn
+from lpisearch.evaluation.cells import TERMS, TermWeights
 from lpisearch.evaluation.clustering import clustering_accuracy, mutual_information
-from lpisearch.evaluation.representations import TERMS, TermWeights
 from lpisearch.methods.catalogue import CATALOGUE
 from lpisearch.methods.linalg import truncated_svd
-from lpisearch.text.weighting import normalise_rows
+from lpisearch.text.vocabulary import normalise_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

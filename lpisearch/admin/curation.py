@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption, DocumentNotFound, LibraryUnwritable
 from lpisearch.files import mode_of, refuse_others, whole_file
-from lpisearch.index.status import index_summaries
+from lpisearch.index.directory import index_summaries
 from lpisearch.location import Location, is_own_path
 from lpisearch.messages import nearest, printable
 from lpisearch.model.codec import json_text, to_json
@@ -26,8 +26,7 @@ from lpisearch.model.documents import (
     PredictionReport,
     labels_note,
 )
-from lpisearch.options import ENTRY_SORTS
-from lpisearch.search.classification import TextClassifier
+from lpisearch.options import ENTRY_SORTS, ClassifyOptions
 from lpisearch.storage import open_store, writer_lock
 from lpisearch.storage.metadata import TOKENISER
 from lpisearch.storage.reading import chunks
@@ -37,13 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lpisearch.model.answers import Classification, LabelShare
-    from lpisearch.options import ClassifyOptions
+    from lpisearch.search.classification import TextClassifier
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction, Transaction
 
 
 EVERY = Filter()
 _REPORT_EVERY = 1000
+_WAIT_SECONDS = 30.0
 # The beginning of each line of an export, unlike other JSON Lines.
 _EXPORTED = re.compile(rb'\{"id": "(?:[^"\\]|\\.)*", "title": "')
 
@@ -81,7 +81,7 @@ def delete_documents(
     names: Sequence[str],
     where: Filter = EVERY,
     on_note: Callable[[str], None] = lambda _note: None,
-    wait_seconds: float = 30.0,
+    wait_seconds: float = _WAIT_SECONDS,
 ) -> int:
     """Delete documents, by name or by a filter, and all that belongs to them, in one transaction.
 
@@ -92,11 +92,7 @@ def delete_documents(
     if not names and where == EVERY:
         return 0
     where = replace(where, exact=True)
-    with (
-        open_store(library, writable=True) as store,
-        writer_lock(library, "delete", wait_seconds),
-        store.writing() as transaction,
-    ):
+    with _writing(library, "delete", wait_seconds) as transaction:
         row_ids = {transaction.documents.only(name) for name in names}
         row_ids |= transaction.corpus.content_hashes(where).keys() if not names else set()
         edits = transaction.labels.by_hand(row_ids)
@@ -134,6 +130,19 @@ def export_documents(
             if number % _REPORT_EVERY == 0:
                 on_stage(f"{number:,} documents written")
     return number
+
+
+@contextmanager
+def _writing(
+    library: Location, verb: str, wait_seconds: float = _WAIT_SECONDS
+) -> Iterator[Transaction]:
+    """Open the one write transaction of a verb."""
+    with (
+        open_store(library, writable=True) as store,
+        writer_lock(library, verb, wait_seconds),
+        store.writing() as transaction,
+    ):
+        yield transaction
 
 
 @contextmanager
@@ -192,7 +201,6 @@ def label_documents(
     *,
     add: Sequence[str],
     remove: Sequence[str],
-    wait_seconds: float = 30.0,
 ) -> LabelReport:
     """Add and remove labels of documents, all in one transaction."""
     to_add, to_remove = _checked("add", add), _checked("remove", remove)
@@ -202,11 +210,7 @@ def label_documents(
         raise BadOption(("add", "remove"), f"“{both.pop()}” cannot be both added and removed")
     if not names and where == EVERY:
         raise BadOption("documents", "give document ids, paths or filters")
-    with (
-        open_store(library, writable=True) as store,
-        writer_lock(library, "label", wait_seconds),
-        store.writing() as transaction,
-    ):
+    with _writing(library, "label") as transaction:
         keys = select_documents(transaction, names, where)
         added, removed = transaction.labels.edit(keys, to_add, to_remove)
         return LabelReport(len(keys), added, removed)
@@ -252,23 +256,20 @@ def predict_labels(
     *,
     labelled: bool = False,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
-    wait_seconds: float = 30.0,
 ) -> PredictionReport:
     """Predict labels of documents from those of the others, and store them.
 
     A document with labels is skipped unless `labelled`. Earlier predictions for the same documents
     are replaced. A label that a document has, or that people removed from it, is not predicted.
     """
+    from lpisearch.search.classification import TextClassifier
+
     classifier = TextClassifier(session, options)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     label_counts: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     predicted = 0
-    with (
-        open_store(session.path, writable=True) as store,
-        writer_lock(session.path, "classify", wait_seconds),
-        store.writing() as transaction,
-    ):
+    with _writing(session.path, "classify") as transaction:
         keys = select_documents(transaction, names, where)
         labels = transaction.corpus.labels(where)
         if not labelled:
@@ -295,15 +296,9 @@ def predict_labels(
     )
 
 
-def forget_predicted(
-    library: Location, names: Sequence[str], where: Filter, wait_seconds: float = 30.0
-) -> int:
+def forget_predicted(library: Location, names: Sequence[str], where: Filter) -> int:
     """Remove the predicted labels of documents; return how many documents had any."""
-    with (
-        open_store(library, writable=True) as store,
-        writer_lock(library, "classify", wait_seconds),
-        store.writing() as transaction,
-    ):
+    with _writing(library, "classify") as transaction:
         return transaction.labels.forget_predicted(select_documents(transaction, names, where))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lpisearch import storage
 from lpisearch.errors import BadOption, LibraryDamaged, LibraryNotFound, LpiSearchError
 from lpisearch.files import sweep_copies
-from lpisearch.index.status import index_findings
+from lpisearch.index.directory import index_findings
 from lpisearch.ingest.discovery import DiscoveredFile
 from lpisearch.ingest.extraction import extract
 from lpisearch.ingest.ingestion import library_tokeniser, make_tokens, store_settings, tokenised

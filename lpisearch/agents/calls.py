@@ -30,8 +30,8 @@ from lpisearch.agents.tools import (
 from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.files import limited_reading, path_below
 from lpisearch.messages import Call, Message, Option, escaped_json, printable
-from lpisearch.model.answers import Answer
-from lpisearch.model.documents import Document, Filter
+from lpisearch.model.answers import Answer, Hit
+from lpisearch.model.documents import Document, Filter, Progress
 from lpisearch.model.excerpts import TOKEN, excerpt, within_budget
 from lpisearch.options import SearchOptions
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from lpisearch.library import Library
-    from lpisearch.model.answers import Hit
-    from lpisearch.model.documents import Progress
     from lpisearch.remote.client import RemoteLibrary
 
     AnyLibrary: TypeAlias = Library | RemoteLibrary

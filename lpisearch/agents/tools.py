@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import BadOption
 from lpisearch.messages import printable
-from lpisearch.model.fields import described, fields_of, option
+from lpisearch.model.fields import OptionField, described, fields_of, option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from lpisearch.model.fields import OptionField
 
 
 USUAL_TOKENS, FEWEST_TOKENS, MOST_TOKENS = 1500, 100, 20_000

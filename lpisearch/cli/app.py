@@ -29,7 +29,7 @@ from lpisearch.cli.failures import (
     stopped,
     was_interrupted,
 )
-from lpisearch.cli.output import note, say
+from lpisearch.cli.output import note, render_message, say
 from lpisearch.cli.verbs import ALIASES, FIRST, VERBS, meant_by
 from lpisearch.errors import BadOption
 from lpisearch.messages import printable
@@ -143,8 +143,6 @@ def _stated(ctx: Any = None) -> Iterator[None]:
 
 
 def _report(error: BaseException, ctx: Any) -> NoReturn:
-    from lpisearch.cli.output import render_message
-
     known = stated(error, verb_under_way(ctx))
     if known is None:
         note(

@@ -24,8 +24,8 @@ from lpisearch.cli.output import (
     print_prose,
     print_table,
     say,
+    stage_line,
 )
-from lpisearch.cli.progress import stage_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import Document, Entry, Filter

@@ -14,8 +14,7 @@ import typer
 
 from lpisearch.cli.commands import VerbCommand, VerbGroup, is_typed
 from lpisearch.cli.options import accepts, only, values, without
-from lpisearch.cli.output import OUTPUT, note, print_json, print_table, say
-from lpisearch.cli.progress import cell_line
+from lpisearch.cli.output import OUTPUT, cell_line, note, print_json, print_table, say
 from lpisearch.errors import BadOption
 from lpisearch.files import mode_of
 from lpisearch.model.codec import report_record
@@ -57,8 +56,6 @@ class Output:
 
     def __post_init__(self) -> None:
         if self.json + self.csv + self.markdown > 1:
-            from lpisearch.errors import BadOption
-
             raise BadOption(("json", "csv", "markdown"), "cannot be used together")
         if self.report is not None:
             from lpisearch.library import check_folder

@@ -11,8 +11,15 @@ import typer
 from lpisearch.cli.commands import is_typed
 from lpisearch.cli.failures import when_stopped
 from lpisearch.cli.options import accepts, preferred
-from lpisearch.cli.output import Json, note, print_json, print_pairs, semantic_weight, size
-from lpisearch.cli.progress import stage_line
+from lpisearch.cli.output import (
+    Json,
+    note,
+    print_json,
+    print_pairs,
+    semantic_weight,
+    size,
+    stage_line,
+)
 from lpisearch.messages import Call, Message, call, counted, lasting
 from lpisearch.options import IndexOptions
 

@@ -10,7 +10,6 @@ import gc
 import hashlib
 import math
 import os
-import plistlib
 import re
 import shlex
 import sys
@@ -25,8 +24,15 @@ import typer
 
 from lpisearch.cli.commands import VerbCommand, names_library
 from lpisearch.cli.options import accepts
-from lpisearch.cli.output import Json, note, print_json, print_table, render_message, say
-from lpisearch.cli.progress import progress_bar
+from lpisearch.cli.output import (
+    Json,
+    note,
+    print_json,
+    print_table,
+    progress_bar,
+    render_message,
+    say,
+)
 from lpisearch.errors import (
     BadOption,
     FileInTheWay,
@@ -543,6 +549,8 @@ def _as_word(word: str) -> str:
 
 def _agent(label: str, program: Sequence[str]) -> bytes:
     """Return the property list of a launchd agent."""
+    import plistlib
+
     values = {
         "Label": label,
         "ProgramArguments": list(program),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 
 from lpisearch.errors import BadOption
-from lpisearch.library import graph_names, method_names
+from lpisearch.library import graph_names, method_names, pairs_of
 from lpisearch.model.fields import OptionField, Options, build, fields_of
 
 if TYPE_CHECKING:
@@ -377,8 +377,6 @@ def _metadata(_one: OptionField, words: list[str] | None) -> tuple[tuple[str, st
 
 
 def _pairs(_one: OptionField, path: Path | None) -> tuple[tuple[str, str, str], ...]:
-    from lpisearch.library import pairs_of
-
     return () if path is None else pairs_of(path)
 
 

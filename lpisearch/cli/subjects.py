@@ -9,8 +9,7 @@ import typer
 
 from lpisearch.cli.commands import is_typed
 from lpisearch.cli.options import accepts, only
-from lpisearch.cli.output import Json, note, print_json, print_table, say
-from lpisearch.cli.progress import cell_line, stage_line
+from lpisearch.cli.output import Json, cell_line, note, print_json, print_table, say, stage_line
 from lpisearch.errors import BadOption
 from lpisearch.messages import Message, call, counted
 from lpisearch.model.documents import Filter, PredictionReport

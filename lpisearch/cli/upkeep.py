@@ -20,8 +20,8 @@ from lpisearch.cli.output import (
     say,
     semantic_weight,
     size,
+    stage_line,
 )
-from lpisearch.cli.progress import stage_line
 from lpisearch.messages import Message, counted
 from lpisearch.model.codec import Findings
 

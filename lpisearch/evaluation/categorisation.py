@@ -29,7 +29,19 @@ from lpisearch.classifiers.classifier import (
     neighbour_votes,
 )
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.cells import as_report, compared_by, curves, mean_and_spread
+from lpisearch.evaluation.cells import (
+    PAPERS,
+    TermWeights,
+    as_report,
+    check_options,
+    chosen_methods,
+    class_dimensions,
+    compared_by,
+    curves,
+    mean_and_spread,
+    represent,
+    takes_labels,
+)
 from lpisearch.evaluation.collection import has_several, labelled, single_labelled
 from lpisearch.evaluation.measures import (
     Measured,
@@ -38,15 +50,6 @@ from lpisearch.evaluation.measures import (
     set_f1,
     with_differences,
     worst_pairs,
-)
-from lpisearch.evaluation.representations import (
-    PAPERS,
-    TermWeights,
-    check_options,
-    chosen_methods,
-    class_dimensions,
-    represent,
-    takes_labels,
 )
 from lpisearch.evaluation.splits import (
     AUTO,
@@ -69,9 +72,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.evaluation.cells import Cells
+    from lpisearch.evaluation.cells import Cells, Represented
     from lpisearch.evaluation.collection import Collection, EvaluationInput
-    from lpisearch.evaluation.representations import Represented
     from lpisearch.evaluation.splits import Split
     from lpisearch.options import CategoriesOptions, EvaluateOptions
 

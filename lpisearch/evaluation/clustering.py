@@ -23,17 +23,20 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from lpisearch.errors import BadOption
-from lpisearch.evaluation.cells import as_report, compared, curves, mean_and_spread
-from lpisearch.evaluation.collection import Collection, EvaluationInput, single_labelled
-from lpisearch.evaluation.measures import Labelling, Measured, as_list, as_matrix, with_differences
-from lpisearch.evaluation.representations import (
+from lpisearch.evaluation.cells import (
     PAPERS,
     TermWeights,
+    as_report,
     check_options,
     chosen_methods,
     class_dimensions,
+    compared,
+    curves,
+    mean_and_spread,
     represent,
 )
+from lpisearch.evaluation.collection import Collection, EvaluationInput, single_labelled
+from lpisearch.evaluation.measures import Labelling, Measured, as_list, as_matrix, with_differences
 from lpisearch.methods.base import check_count
 from lpisearch.model.reports import Cell, Report, Table
 from lpisearch.numeric.kmeans import normalised_information

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import LpiSearchError, NothingToEvaluate
-from lpisearch.index.directory import entry_named
+from lpisearch.index.directory import entry_named, rebuild_command
 from lpisearch.index.projection import AUTO
-from lpisearch.index.status import rebuild_command
 from lpisearch.messages import Message, are, call, have, quoted, system_reason
 from lpisearch.model.documents import Filter
 from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
 from lpisearch.text.languages import TokeniserSettings
-from lpisearch.text.vocabulary import VocabularyLimits
-from lpisearch.text.weighting import DEFAULT_WEIGHTING
+from lpisearch.text.vocabulary import DEFAULT_WEIGHTING, VocabularyLimits, count_all_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,8 +75,6 @@ class Collection:
 
 def library_collection(session: Session) -> Collection:
     """Count the terms of all documents of a library."""
-    from lpisearch.text.vocabulary import count_all_terms
-
     keys: list[int] = []
     hashes: list[bytes] = []
 

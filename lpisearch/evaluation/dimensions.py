@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.cells import as_report
-from lpisearch.evaluation.representations import (
+from lpisearch.evaluation.cells import (
     TERMS,
     TermWeights,
+    as_report,
     check_options,
     chosen_methods,
     represent,
 )
-from lpisearch.graphs.base import GRAPHS
+from lpisearch.graphs.base import GRAPHS, RADIUS, GraphOptions
 from lpisearch.index.build import fit_index
 from lpisearch.index.checkpoint import Stages
 from lpisearch.index.directory import entry_named
@@ -224,7 +224,6 @@ def _line(name: str, values: Sequence[float]) -> Series:
 
 def _bounds(X: Any, options: EvaluateOptions) -> dict[str, Any]:
     """Bound J, the least sum of f over the dimensions, for m terms."""
-    from lpisearch.graphs.base import RADIUS, GraphOptions
     from lpisearch.methods.locality import sufficient_count, term_bounds
 
     n_documents = X.shape[0]

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.evaluation.categorisation import MEASURES as CATEGORY_MEASURES
 from lpisearch.evaluation.categorisation import SHARE, evaluate_classify
-from lpisearch.evaluation.cells import Cells, as_report, compared_by, curves, resumable_cells
+from lpisearch.evaluation.cells import (
+    BASELINES,
+    PAPERS,
+    TERMS,
+    Cells,
+    as_report,
+    chosen_methods,
+    compared_by,
+    curves,
+    depends_on,
+    resumable_cells,
+    takes_labels,
+)
 from lpisearch.evaluation.clustering import evaluate_cluster
 from lpisearch.evaluation.collection import (
     Collection,
@@ -20,14 +32,6 @@ from lpisearch.evaluation.collection import (
 )
 from lpisearch.evaluation.dimensions import evaluate_spectrum
 from lpisearch.evaluation.measures import SIGNIFICANCE
-from lpisearch.evaluation.representations import (
-    BASELINES,
-    PAPERS,
-    TERMS,
-    chosen_methods,
-    depends_on,
-    takes_labels,
-)
 from lpisearch.evaluation.retrieval import evaluate_retrieval, read_questions
 from lpisearch.evaluation.similarity import evaluate_similarity
 from lpisearch.index.pipeline import library_versions

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from lpisearch.errors import BadOption, NothingToEvaluate
-from lpisearch.evaluation.cells import as_report, compared
+from lpisearch.evaluation.cells import TERMS, as_report, check_options, chosen_methods, compared
 from lpisearch.evaluation.collection import index_in_use
 from lpisearch.evaluation.measures import Measured, with_differences
-from lpisearch.evaluation.representations import TERMS, check_options, chosen_methods
 from lpisearch.messages import Message, Option, are, call, counted, quoted, some
 from lpisearch.methods.parameters import typed
 from lpisearch.model.reports import Cell, Report, Table, named

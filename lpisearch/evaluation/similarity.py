@@ -18,18 +18,19 @@ import numpy as np
 from scipy import sparse, stats
 
 from lpisearch.errors import NothingToEvaluate
-from lpisearch.evaluation.cells import as_report, compared
-from lpisearch.evaluation.collection import labelled, single_labelled
-from lpisearch.evaluation.measures import Labelling, Measured, as_matrix, with_differences
-from lpisearch.evaluation.representations import (
+from lpisearch.evaluation.cells import (
     BASELINES,
     TERMS,
     TermWeights,
+    as_report,
     check_options,
     chosen_methods,
+    compared,
     is_nested,
     represent,
 )
+from lpisearch.evaluation.collection import labelled, single_labelled
+from lpisearch.evaluation.measures import Labelling, Measured, as_matrix, with_differences
 from lpisearch.evaluation.splits import has_pairs, word_subsets
 from lpisearch.graphs.neighbours import map_cosines
 from lpisearch.messages import Message, call, counted, some

@@ -13,7 +13,7 @@ from lpisearch.errors import BadOption, NothingToEvaluate
 from lpisearch.evaluation.measures import Labelling, as_names
 from lpisearch.messages import Message, Option, call, counted, have, quoted, some
 from lpisearch.methods.base import check_count, generator
-from lpisearch.options import CategoriesOptions
+from lpisearch.options import CategoriesOptions, SimilarityOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from lpisearch.evaluation.collection import Collection
     from lpisearch.evaluation.measures import Labels
-    from lpisearch.options import SimilarityOptions
 
     Whole = NDArray[np.integer[Any]]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lpisearch.index.field_words import FIELD, read_fields
+from lpisearch.index.positions import FIELD, Sequences, SequenceWriter, read_fields
 from lpisearch.index.postings import (
     APPENDED,
     LOST,
@@ -35,8 +35,7 @@ from lpisearch.index.postings import (
     inverse_frequency,
     strongest_of_rows,
 )
-from lpisearch.index.sequences import Sequences, SequenceWriter
-from lpisearch.index.subspace import PASSAGE, TAKEN_IN, SubspaceIndex, cut_documents
+from lpisearch.index.subspace import PASSAGE, TAKEN_IN, Passages, SubspaceIndex, cut_documents
 from lpisearch.index.twins import holders_of_keys, joined_groups, twin_keys, twin_pairs
 from lpisearch.numeric.row_files import release_pages
 from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows, numbers_of
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.postings import Postings
-    from lpisearch.index.subspace import Passages
     from lpisearch.storage.store import ReadTransaction
 
     Array = NDArray[Any]

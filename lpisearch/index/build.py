@@ -14,11 +14,11 @@ import numpy as np
 from lpisearch.errors import BadOption, LibraryLocked, VectorsUnavailable
 from lpisearch.index.checkpoint import MemoryWorkspace, Stages, StepResult, in_files, peak_megabytes
 from lpisearch.index.directory import IndexLocation, choose_location, entry_named, publish_index
-from lpisearch.index.field_words import Fields, read_fields
 from lpisearch.index.inversion import HASH_BYTES, write_sequences
 from lpisearch.index.partitions import Partitions
 from lpisearch.index.pipeline import Corpus, FittedSubspace, fit_subspace, library_versions
 from lpisearch.index.plan import check_parallelism, parallel, plan_index
+from lpisearch.index.positions import Fields, read_fields
 from lpisearch.index.projection import Samples, with_typed_settings
 from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, loading_arrays, open_index
 from lpisearch.messages import quoted

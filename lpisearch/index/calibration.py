@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from lpisearch.index.encoded_units import units_of
+from lpisearch.index.encoded_units import EncodedUnits, units_of
 from lpisearch.index.fusion import (
     LENGTHS,
     SAFE_WEIGHT,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.index.encoded_units import EncodedUnits
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.storage.vector_store import VectorStore

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpisearch.errors import BadOption, IndexDamaged
-from lpisearch.index.field_words import NAME
 from lpisearch.index.format import MANIFEST_FILE, Manifest
 from lpisearch.index.fusion import Moments
-from lpisearch.index.postings import Bm25
+from lpisearch.index.positions import NAME, Sequences
+from lpisearch.index.postings import Bm25, Postings
 from lpisearch.storage.postgres.search_tables import ENTRIES, FIELDS, PASSAGES, TEXTS
 from lpisearch.text.spans import LONG_DOCUMENT
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.index.directory import IndexLocation
-    from lpisearch.index.postings import Postings
-    from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import SubspaceIndex
     from lpisearch.storage.store import ReadTransaction, Store, Transaction
 

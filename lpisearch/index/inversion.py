@@ -16,6 +16,7 @@ import numpy as np
 
 from lpisearch.errors import NothingToIndex
 from lpisearch.index.checkpoint import StepOutput, StepResult
+from lpisearch.index.positions import SEQUENCE_STARTS, SEQUENCE_TERMS, SequenceWriter
 from lpisearch.index.postings import (
     MOST,
     NO_COLUMN,
@@ -25,7 +26,6 @@ from lpisearch.index.postings import (
     lexicon_arrays,
     strongest_of_rows,
 )
-from lpisearch.index.sequences import SEQUENCE_STARTS, SEQUENCE_TERMS, SequenceWriter
 from lpisearch.messages import Message, call
 from lpisearch.numeric.row_blocks import BLOCK_ROWS, DerivedBlocks, map_blocks, map_parts
 
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import TokenShard
     from lpisearch.numeric.row_blocks import Part, RowBlocks, RowTarget
     from lpisearch.text.boilerplate import EdgeCounts, Edges
-    from lpisearch.text.vocabulary import Vocabulary
-    from lpisearch.text.weighting import Weighting
+    from lpisearch.text.vocabulary import Vocabulary, Weighting
 
     Array = NDArray[Any]
 
@@ -381,8 +380,7 @@ class _Weigh:
     weighting: Weighting
 
     def __call__(self, block: csr_array) -> csr_array:
-        from lpisearch.text.vocabulary import narrow
-        from lpisearch.text.weighting import normalise_rows
+        from lpisearch.text.vocabulary import narrow, normalise_rows
 
         return normalise_rows(self.weighting.apply(narrow(block, self.stays)))
 

@@ -27,7 +27,7 @@ from lpisearch.numeric.row_files import write_partition
 from lpisearch.storage import open_store
 from lpisearch.storage.integrity import fingerprint
 from lpisearch.storage.metadata import TOKENISER
-from lpisearch.text.boilerplate import EdgeCounts
+from lpisearch.text.boilerplate import EdgeCounts, Edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -255,7 +255,6 @@ class _Count:
 
     def of(self, snapshot: ReadTransaction, part: Partition) -> CountedPart:
         """Count the documents of a snapshot in the partition."""
-        from lpisearch.text.boilerplate import Edges
         from lpisearch.text.vocabulary import TermNumbers
 
         keys: list[int] = []

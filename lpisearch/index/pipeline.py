@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from lpisearch.classifiers.trainer import LIMITS
+from lpisearch.classifiers.trainer import LIMITS, learn_classifier
 from lpisearch.errors import NothingToIndex
 from lpisearch.index.checkpoint import MemoryWorkspace, StepResult
+from lpisearch.index.directory import rebuild_command
 from lpisearch.index.inversion import Counted, count_tokens, invert
 from lpisearch.index.partitions import Partitions, count_partitions
 from lpisearch.index.projection import Samples, Supervision, fit_projection, rows_of_pairs
-from lpisearch.index.status import rebuild_command
-from lpisearch.index.subspace import vector_arrays
+from lpisearch.index.subspace import scaled_rows, vector_arrays
 from lpisearch.numeric.row_blocks import (
     BLOCK_ROWS,
     LazyRows,
@@ -32,7 +32,7 @@ from lpisearch.numeric.row_blocks import (
 )
 from lpisearch.numeric.row_files import release_pages
 from lpisearch.numeric.rows import PackedRows, scales_of
-from lpisearch.text.weighting import Weighting
+from lpisearch.text.vocabulary import Vocabulary, Weighting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from lpisearch.numeric.row_blocks import RowBlocks, RowTarget
     from lpisearch.options import IndexSpec
     from lpisearch.storage.store import ReadTransaction
-    from lpisearch.text.vocabulary import Vocabulary
 
 
 # Where a method without a linear map has placed the documents; not part of the index.
@@ -220,8 +219,6 @@ class _Steps:
         self, rows: RowBlocks, postings: StepResult, keys: NDArray[np.int64], output: StepOutput
     ) -> StepResult:
         """Train the classifier of the labels."""
-        from lpisearch.classifiers.trainer import learn_classifier
-
         numbers = keys.tolist()
         labels = [self.corpus.labels.get(key, []) for key in numbers]
         splits = [self.corpus.splits.get(key, "") for key in numbers]
@@ -265,8 +262,6 @@ class _Embed:
 
 
 def _scaled(vectors: Any, scales: Any) -> NDArray[np.float32]:
-    from lpisearch.index.subspace import scaled_rows
-
     return scaled_rows(vectors, scales)
 
 

@@ -10,7 +10,7 @@ With f the count of a term in a document, n the number of documents and d of tho
 
 summed over the words of the query. The logarithm is never below zero, unlike that of FTS5, so a
 word that is in most documents cannot count against them. k1 and b are those of FTS5. To the
-logarithm is added how rare the word is in its language (text/weighting.py).
+logarithm is added how rare the word is in its language (text/vocabulary.py).
 
 Feedback needs the telling terms of the first documents, and the certainty of a vector the number of
 terms it was made from. Twenty terms per document are stored: 120 bytes.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
     from lpisearch.numeric.rows import SparseRows
-    from lpisearch.text.weighting import GeneralWords
+    from lpisearch.text.vocabulary import GeneralWords
 
 
 MOST = np.iinfo(np.uint16).max

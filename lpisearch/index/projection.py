@@ -20,7 +20,7 @@ import numpy as np
 from lpisearch.classifiers.trainer import LIMITS
 from lpisearch.errors import BadOption, NothingToIndex
 from lpisearch.graphs.base import EDGE_WEIGHTS, GRAPHS, GraphOptions
-from lpisearch.graphs.neighbours import near_duplicate_groups
+from lpisearch.graphs.neighbours import SAMPLE, near_duplicate_groups, recall
 from lpisearch.messages import Message, Option, call, nearest
 from lpisearch.methods.catalogue import CATALOGUE
 from lpisearch.methods.parameters import OPTIONS, MethodOptions, make_method, settable_by_any, typed
@@ -130,8 +130,6 @@ def graph_recall(
     "edges" is the share of exact neighbours that are linked, "weight" that of their cosines,
     "sample" the number of documents compared: 0 where the graph is exact by construction.
     """
-    from lpisearch.graphs.neighbours import SAMPLE, recall
-
     exact_documents = getattr(projection, "graph_options", GraphOptions()).exact_documents
     nearest = options.graph in {AUTO, "nearest", "pruned"} and options.edge_weights == "cosine"
     if affinity is None or not nearest or options.labels == "use" or options.pairs:
@@ -248,7 +246,7 @@ class GraphChoice(Protocol):
 
 def check_options(options: IndexSpec) -> None:
     """Refuse invalid options before anything is read."""
-    from lpisearch.text.weighting import weighting_scheme
+    from lpisearch.text.vocabulary import weighting_scheme
 
     if options.method not in CATALOGUE:
         hint = nearest(options.method, CATALOGUE)

@@ -20,9 +20,10 @@ import numpy as np
 
 from lpisearch.errors import IndexOutdated, IndexUnreadable, SubspaceError
 from lpisearch.index import format as index_format
-from lpisearch.index.field_words import Fields
+from lpisearch.index.directory import IndexLocation, rebuild_command
 from lpisearch.index.format import PLACEMENT, Manifest
 from lpisearch.index.fusion import Moments
+from lpisearch.index.positions import Fields, Sequences, SequenceWriter
 from lpisearch.index.postings import (
     LEXICON,
     NO_COLUMN,
@@ -31,14 +32,11 @@ from lpisearch.index.postings import (
     GeneralIdf,
     Postings,
 )
-from lpisearch.index.sequences import Sequences, SequenceWriter
-from lpisearch.index.status import rebuild_command
 from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows
-from lpisearch.text.spans import LONG_DOCUMENT, Span
+from lpisearch.text.spans import LONG_DOCUMENT, Span, cut_passages
 from lpisearch.text.spelling import SPELLED, WRITTEN, Lines
-from lpisearch.text.vocabulary import Vocabulary
-from lpisearch.text.weighting import Weighting, general_words
+from lpisearch.text.vocabulary import Vocabulary, Weighting, count_all_terms, general_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lpisearch.index.directory import IndexLocation
     from lpisearch.storage.metadata import IndexEntry
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
@@ -449,8 +446,6 @@ def cut_documents(
 
     The words of the title are added once to each passage: each page is about them.
     """
-    from lpisearch.text.spans import cut_passages
-
     keys = sorted(places)
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : start + _AT_ONCE]
@@ -525,8 +520,6 @@ def _count(
     postings: Postings, new: Iterable[tuple[int, Span]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32], Sequences]:
     """Return owners, spans, counts, lengths and sequences of passages."""
-    from lpisearch.text.vocabulary import count_all_terms
-
     owners: array[int] = array("i")
     spans: array[int] = array("i")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpisearch.index.postings import NO_TERM
+from lpisearch.index.postings import NO_TERM, DocumentTerms
 from lpisearch.model.documents import LANGUAGE_CODES
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.index.postings import DocumentTerms
     from lpisearch.numeric.rows import PackedRows
 
     Numbers = NDArray[np.int64]

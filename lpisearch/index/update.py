@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lpisearch.errors import IndexNotHere, IndexNotOwned, SubspaceError
-from lpisearch.index.directory import IndexLocation, publish_index
-from lpisearch.index.field_words import Fields, read_fields
-from lpisearch.index.postings import APPENDED, MOST, NEW, NO_COLUMN, Postings
-from lpisearch.index.sequences import SequenceWriter
-from lpisearch.index.status import due_for_rebuild, rebuild_command, rebuild_note, same_tokens
+from lpisearch.index.directory import (
+    IndexLocation,
+    due_for_rebuild,
+    publish_index,
+    rebuild_command,
+    rebuild_note,
+    same_tokens,
+)
+from lpisearch.index.positions import Fields, Sequences, SequenceWriter, read_fields
+from lpisearch.index.postings import APPENDED, MOST, NEW, NO_COLUMN, DocumentTerms, Postings
 from lpisearch.messages import Message
 from lpisearch.storage.integrity import fingerprint_of_arrays
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
     from lpisearch.index.additions import Change, Target
-    from lpisearch.index.sequences import Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.location import Location
     from lpisearch.storage.store import ReadTransaction, Store
@@ -134,7 +138,6 @@ def _with_documents(
     index: SubspaceIndex, target: Target, tokens: list[str]
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of the updated index; `tokens` are those of new documents."""
-    from lpisearch.index.postings import DocumentTerms
     from lpisearch.index.subspace import TAKEN_IN
     from lpisearch.index.twins import twin_groups, twin_keys
     from lpisearch.text.vocabulary import count_terms

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ClusterError, ReaderError
 from lpisearch.files import read_limits
-from lpisearch.ingest.discovery import download, is_address
+from lpisearch.ingest.discovery import DiscoveredFile, download, is_address
 from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import Document, Original, Problem
+from lpisearch.model.documents import Document, Original, Problem, Traits
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.base import (
     IN_PROCESS_BYTES,
@@ -35,17 +35,14 @@ from lpisearch.readers.base import (
     total_seconds,
     within_budget,
 )
-from lpisearch.readers.isolation import IsolatedReaders, WorkerProcess
+from lpisearch.readers.isolation import IsolatedReaders, ReadRequest, WorkerProcess
 from lpisearch.readers.pdf import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
 from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
-    from lpisearch.ingest.discovery import DiscoveredFile
-    from lpisearch.model.documents import Traits
     from lpisearch.numeric.dask_cluster import Cluster
     from lpisearch.readers.base import Reader
-    from lpisearch.readers.isolation import ReadRequest
     from lpisearch.readers.worker import Frame
     from lpisearch.storage.store import Store
 

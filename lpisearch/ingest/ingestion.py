@@ -34,10 +34,10 @@ from lpisearch.model.documents import (
     Trouble,
     labels_note,
 )
-from lpisearch.options import MEBIBYTE
+from lpisearch.options import MEBIBYTE, IngestOptions
+from lpisearch.readers.base import EMPTY, NO_TEXT, Reader
 from lpisearch.readers.pdf import is_installed
 from lpisearch.readers.registry import option_of, reader_named
-from lpisearch.readers.streams import EMPTY, NO_TEXT
 from lpisearch.storage import create_store, index_lock, writer_lock
 from lpisearch.storage.metadata import TOKENISER
 from lpisearch.storage.reading import chunks
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
     from lpisearch.location import Location
     from lpisearch.numeric.dask_cluster import Cluster
-    from lpisearch.options import IngestOptions
-    from lpisearch.readers.base import Reader
     from lpisearch.storage.store import Store, Transaction
 
 

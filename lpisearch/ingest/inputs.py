@@ -17,8 +17,8 @@ from lpisearch.ingest.extraction import Extracted, extract
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
+from lpisearch.readers.base import EMPTY
 from lpisearch.readers.registry import READERS
-from lpisearch.readers.streams import EMPTY
 from lpisearch.readers.trec import is_collection, spool_documents
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import GoneWithDocuments, NothingThere
-from lpisearch.ingest.discovery import expand, is_address, is_under
+from lpisearch.ingest.discovery import DiscoveredFile, expand, is_address, is_under
 from lpisearch.messages import Message, call, counted
-from lpisearch.model.documents import UNFINISHED
+from lpisearch.model.documents import UNFINISHED, DocumentRow, Source
 from lpisearch.readers.trec import is_collection
 from lpisearch.storage import exists, open_store
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from lpisearch.ingest.discovery import DiscoveredFile
     from lpisearch.ingest.recorder import Incoming
     from lpisearch.location import Location
-    from lpisearch.model.documents import DocumentRow, Source
     from lpisearch.storage.store import Transaction
 
 

@@ -11,7 +11,7 @@ HALS: A. Cichocki, R. Zdunek, S. Amari, 2007.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,6 @@ from lpisearch.methods.placement import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from lpisearch.graphs.affinity import Floats, Matrix
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from lpisearch.messages import counted, printable
 from lpisearch.model.codec import json_text, to_json
-from lpisearch.model.reports import Cell, Figure, Report, Series, Table, plain
+from lpisearch.model.reports import Cell, Figure, IndexReport, Report, Series, Table, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         TopicReport,
     )
     from lpisearch.model.documents import IngestReport
-    from lpisearch.model.reports import IndexReport
 
 
 SPREAD = "_sd"

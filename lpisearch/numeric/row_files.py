@@ -13,7 +13,7 @@ import mmap
 import zipfile
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from lpisearch.files import ANYONE, create, refuse_others, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from typing import IO
 
     from numpy.typing import DTypeLike, NDArray
     from scipy.sparse import csr_array

@@ -18,9 +18,17 @@ from typing import IO, TYPE_CHECKING, cast
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import PART, Document, Problem
-from lpisearch.readers.base import Reader, SourceFile, within_budget
+from lpisearch.readers.base import (
+    NO_TEXT,
+    Archive,
+    ArchiveLimits,
+    Reader,
+    SourceFile,
+    open_seekable,
+    refuse_bomb,
+    within_budget,
+)
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.streams import NO_TEXT, Archive, ArchiveLimits, open_seekable, refuse_bomb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option, counted
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, SourceFile
+from lpisearch.readers.base import EMPTY, Reader, SourceFile, chunks, over_limit
 from lpisearch.readers.encoding import NUL_REMOVED, clean, detect, text_chunks
 from lpisearch.readers.plaintext import LONGEST_TITLE
 from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles
-from lpisearch.readers.streams import EMPTY, chunks, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

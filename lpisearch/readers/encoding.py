@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Problem
-from lpisearch.readers.streams import chunks
+from lpisearch.readers.base import SourceFile, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from lpisearch.readers.base import SourceFile
 
 
 NOT_TEXT = "looks like binary data, not text"

@@ -21,10 +21,17 @@ from urllib.parse import unquote
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
-from lpisearch.readers.base import Reader, SourceFile, join_sections, line_sections
+from lpisearch.readers.base import (
+    NO_TEXT,
+    Archive,
+    Reader,
+    SourceFile,
+    join_sections,
+    line_sections,
+    whole,
+)
 from lpisearch.readers.encoding import Decoded, decode, decode_text, unescape
 from lpisearch.readers.records import date_of
-from lpisearch.readers.streams import NO_TEXT, Archive, whole
 from lpisearch.readers.xml import attribute, iso_date, local_name, parse_xml, stated, texts_by_name
 
 if TYPE_CHECKING:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import HEAD_BYTES, Reader, SourceFile
+from lpisearch.readers.base import (
+    EMPTY,
+    HEAD_BYTES,
+    Reader,
+    SourceFile,
+    chunks,
+    lines,
+    open_seekable,
+    over_limit,
+)
 from lpisearch.readers.encoding import (
     NOT_TEXT,
     decode,
@@ -25,7 +34,6 @@ from lpisearch.readers.encoding import (
     utf8_chunks,
 )
 from lpisearch.readers.records import FieldRoles, document_from_fields, find_roles, named_fields
-from lpisearch.readers.streams import EMPTY, chunks, lines, open_seekable, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,18 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
-from lpisearch.model.documents import Document, Problem
+from lpisearch.model.documents import Document, Problem, Section
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers.archives import documents_inside, part_name
-from lpisearch.readers.base import Reader, SourceFile, join_sections
+from lpisearch.readers.base import NO_TEXT, Reader, SourceFile, join_sections, open_seekable, whole
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.plaintext import first_line_title
-from lpisearch.readers.streams import NO_TEXT, open_seekable, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from lpisearch.model.documents import Section
 
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

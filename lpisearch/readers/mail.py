@@ -24,11 +24,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, SourceFile
+from lpisearch.readers.base import (
+    EMPTY,
+    NO_TEXT,
+    Reader,
+    SourceFile,
+    chunks,
+    lines,
+    over_limit,
+    whole,
+)
 from lpisearch.readers.encoding import clean, decode, decode_text
 from lpisearch.readers.html import page_of
 from lpisearch.readers.records import date_of, document_from_fields, find_roles
-from lpisearch.readers.streams import EMPTY, NO_TEXT, chunks, lines, over_limit, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

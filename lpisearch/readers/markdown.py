@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
-from lpisearch.readers.base import Reader, SourceFile, line_sections
+from lpisearch.readers.base import NO_TEXT, Reader, SourceFile, line_sections, whole
 from lpisearch.readers.encoding import decode_text, unescape
 from lpisearch.readers.records import FRONT_MATTER, document_from_fields, find_roles
-from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import ReaderError
-from lpisearch.readers.base import Reader, SourceFile, join_sections
+from lpisearch.readers.base import Archive, Reader, SourceFile, join_sections
 from lpisearch.readers.encoding import clean
-from lpisearch.readers.streams import Archive
 from lpisearch.readers.xml import Properties, TextFlow, attribute, local_name, parse_xml, walk
 
 if TYPE_CHECKING:

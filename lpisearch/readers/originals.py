@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import BLOCKS, INLINE, Document, Problem
-from lpisearch.readers.base import Reader, SourceFile
+from lpisearch.readers.base import Reader, SourceFile, whole
 from lpisearch.readers.encoding import decode_text
 from lpisearch.readers.html import SKIPPED, closed_elements, declared_encoding, is_hostile
 from lpisearch.readers.pdf import LINE_END_HYPHEN, open_pdf
-from lpisearch.readers.streams import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

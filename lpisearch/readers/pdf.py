@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import ReaderError
 from lpisearch.messages import Message, Option
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, SourceFile, join_sections
+from lpisearch.readers.base import Reader, SourceFile, join_sections, open_seekable, whole
 from lpisearch.readers.encoding import clean
 from lpisearch.readers.records import date_of
-from lpisearch.readers.streams import open_seekable, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
-from lpisearch.readers.base import Reader, SourceFile, line_sections
+from lpisearch.readers.base import NO_TEXT, Reader, SourceFile, line_sections, whole
 from lpisearch.readers.encoding import decode_text, looks_binary
 from lpisearch.readers.records import date_of, labels_of
-from lpisearch.readers.streams import NO_TEXT, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

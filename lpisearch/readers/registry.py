@@ -26,13 +26,11 @@ from lpisearch.readers import (
     trec,
     xml,
 )
-from lpisearch.readers.base import SourceFile
+from lpisearch.readers.base import Reader, SourceFile, stated_gzip_damage
 from lpisearch.readers.judgements import is_of_evaluation
-from lpisearch.readers.streams import stated_gzip_damage
 
 if TYPE_CHECKING:
     from lpisearch.options import ReadOptions
-    from lpisearch.readers.base import Reader
 
 
 READERS: dict[str, Reader] = {

@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any
 from lpisearch.errors import LibraryUnwritable, LpiSearchError, PackageMissing, ReaderError
 from lpisearch.messages import nearest, printable
 from lpisearch.model.documents import Document, Problem
-from lpisearch.readers.base import Reader, SourceFile
+from lpisearch.readers.base import EMPTY, Reader, SourceFile, lines, over_limit
 from lpisearch.readers.encoding import clean, decode, unescape, utf8_chunks
 from lpisearch.readers.records import date_of, named_fields
-from lpisearch.readers.streams import EMPTY, lines, over_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,10 +15,9 @@ from xml.parsers import expat
 
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem, Section
-from lpisearch.readers.base import Reader, SourceFile, line_sections
+from lpisearch.readers.base import NO_TEXT, Archive, Reader, SourceFile, line_sections, whole
 from lpisearch.readers.encoding import clean, looks_binary
 from lpisearch.readers.records import date_of
-from lpisearch.readers.streams import NO_TEXT, Archive, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -36,14 +36,20 @@ from lpisearch.model.report_text import library_html
 from lpisearch.model.reports import IndexPlan, IndexReport, Report
 from lpisearch.options import (
     CategoriesOptions,
+    ClassifyFields,
     ClassifyOptions,
     ClusterOptions,
+    DimensionOptions,
+    EvaluateFields,
     EvaluateOptions,
+    IndexFields,
     IndexOptions,
     IngestOptions,
     RetrievalOptions,
+    SearchFields,
     SearchOptions,
     SimilarityOptions,
+    TopicFields,
     as_labels,
     index_options,
     ingest_options,
@@ -66,14 +72,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpisearch.model.answers import Run
-    from lpisearch.options import (
-        ClassifyFields,
-        DimensionOptions,
-        EvaluateFields,
-        IndexFields,
-        SearchFields,
-        TopicFields,
-    )
 
     T = TypeVar("T")
     OnProgress: TypeAlias = Callable[[dict[str, Any]], None]

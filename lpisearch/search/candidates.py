@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from lpisearch.index.field_words import Fields
 from lpisearch.index.fusion import Moments, Standard, standard_of_moments
 from lpisearch.index.in_database import MOMENTS, NAMED, NUMBERS, StoredArrays, read_manifest
-from lpisearch.index.postings import LEXICON, DocumentTerms, Postings
-from lpisearch.index.sequences import Sequences
+from lpisearch.index.positions import Fields, Sequences
+from lpisearch.index.postings import LEXICON, DocumentTerms, Postings, WeightedWords
 from lpisearch.index.subspace import HASH_BYTES, Passages, SubspaceIndex
 from lpisearch.model.documents import Filter
 from lpisearch.numeric.rows import PackedRows
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.index.postings import WeightedWords
     from lpisearch.options import SearchOptions
     from lpisearch.search.query import Query
     from lpisearch.storage.metadata import IndexEntry

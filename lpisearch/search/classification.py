@@ -14,7 +14,7 @@ from lpisearch.classifiers.classifier import (
     decided_labels,
 )
 from lpisearch.errors import BadOption, ClassifierNotFound
-from lpisearch.index.status import rebuild_command
+from lpisearch.index.directory import rebuild_command
 from lpisearch.messages import Message, Option, call, nearest
 from lpisearch.model.answers import Classification, LabelShare
 from lpisearch.options import ClassifyOptions, IndexSpec

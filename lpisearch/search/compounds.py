@@ -26,7 +26,7 @@ import numpy as np
 
 from lpisearch.index.postings import K1
 from lpisearch.numeric.rows import positions
-from lpisearch.text.tokeniser import camel_case_parts, is_name
+from lpisearch.text.tokeniser import Tokeniser, camel_case_parts, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from lpisearch.search.engine import Engine, Scores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
-    from lpisearch.text.tokeniser import Tokeniser
 
     Floats = NDArray[np.float32]
 

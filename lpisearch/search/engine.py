@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lpisearch.index.encoded_units import EncodedUnits
+from lpisearch.index.encoded_units import EncodedUnits, Leg
 from lpisearch.index.fusion import (
     Calibration,
     evidence_of,
@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.index.encoded_units import Leg
-    from lpisearch.index.field_words import Fields
     from lpisearch.index.fusion import Standard
-    from lpisearch.index.sequences import Sequences
+    from lpisearch.index.positions import Fields, Sequences
     from lpisearch.index.subspace import Passages, SubspaceIndex
     from lpisearch.options import SearchOptions
     from lpisearch.storage.store import ReadTransaction

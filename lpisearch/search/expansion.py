@@ -34,7 +34,7 @@ from lpisearch.text.spelling import (
     english_variants,
     merit,
 )
-from lpisearch.text.weighting import general_words
+from lpisearch.text.vocabulary import general_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

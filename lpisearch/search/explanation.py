@@ -25,7 +25,7 @@ from lpisearch.index.fusion import FEEDBACK_WEIGHT, Standard
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
 from lpisearch.numeric.rows import numbers_of
-from lpisearch.search.hybrid import whole_share
+from lpisearch.search.hybrid import UnitScores, whole_share
 from lpisearch.search.passages import Passages, written_forms
 from lpisearch.search.ranking import by_index, by_words, finished
 from lpisearch.text.tokeniser import MOST_CHARACTERS, surface_forms
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import Details
     from lpisearch.options import SearchOptions
     from lpisearch.search.engine import Engine, Scores
-    from lpisearch.search.hybrid import UnitScores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
     from lpisearch.text.vocabulary import TermCounts

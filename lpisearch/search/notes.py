@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lpisearch.errors import BadOption
-from lpisearch.index.status import rebuild_command
+from lpisearch.index.directory import rebuild_command
 from lpisearch.messages import Message, Option, call, nearest, quoted
 from lpisearch.model.document_filter import Filter, conditions_of
 from lpisearch.options import RANKING_MODES, SORTS, SearchOptions

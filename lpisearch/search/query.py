@@ -20,7 +20,7 @@ from lpisearch.model.answers import Suggestion
 from lpisearch.model.documents import Filter
 from lpisearch.numeric.rows import positions
 from lpisearch.search import parser
-from lpisearch.search.compounds import consists_of
+from lpisearch.search.compounds import Compound, consists_of
 from lpisearch.search.expansion import (
     WordSource,
     english_spellings,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.search.compounds import Compound
     from lpisearch.search.engine import Engine
     from lpisearch.search.parser import ParsedQuery, Phrase
     from lpisearch.search.snapshot import Snapshot
@@ -244,7 +243,7 @@ def weigh_in_language(query: Query, engine: Engine, snapshot: Snapshot) -> Query
     Words that are common there would look rare because the other languages lack them.
     """
     from lpisearch.index.postings import inverse_frequency
-    from lpisearch.text.weighting import general_words
+    from lpisearch.text.vocabulary import general_words
 
     rows = engine.index.document_rows
     others = in_other_languages(rows, query, snapshot)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.errors import EncoderFailed
-from lpisearch.index.encoded_units import CANDIDATES, unit_text
+from lpisearch.index.encoded_units import CANDIDATES, Leg, unit_text
 from lpisearch.index.fusion import SPECIAL, standard_of
 from lpisearch.messages import Message
 from lpisearch.numeric.rows import positions
 from lpisearch.numeric.threads import largest
-from lpisearch.options import RELEVANCE
+from lpisearch.options import RELEVANCE, SearchOptions
 from lpisearch.search.compounds import add_compounds
 from lpisearch.search.engine import Engine, Scores
 from lpisearch.search.query import Query, in_other_languages
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpisearch.index.encoded_units import Leg
-    from lpisearch.options import SearchOptions
     from lpisearch.search.hybrid import UnitScores
     from lpisearch.text.encoders import CheckedEncoder
 

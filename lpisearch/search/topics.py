@@ -22,7 +22,7 @@ from lpisearch.numeric.kmeans import (
     purity,
     spherical_centres,
 )
-from lpisearch.numeric.rows import divided_by_lengths, numbers_of
+from lpisearch.numeric.rows import PackedRows, divided_by_lengths, numbers_of
 from lpisearch.numeric.threads import largest, map_chunks
 from lpisearch.options import TopicOptions
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from lpisearch.index.postings import Postings
     from lpisearch.index.subspace import SubspaceIndex
-    from lpisearch.numeric.rows import PackedRows
     from lpisearch.search.session import Session
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser

@@ -5,7 +5,7 @@ To the BM25 of a unit is added, in standard deviations of the BM25 of all docume
 - title: the share of the query's idf that is in the title, and of it in headings;
 - path: the share in the folders and in the name of the file; a name whose words are all in the
   query, and rare as words of names, counts as much as a good text: it is what was looked for;
-- near: neighbouring words of the query that stand near each other (index/sequences.py), of the best
+- near: neighbouring words of the query that stand near each other (index/positions.py), of the best
   units by BM25.
 
 A word that is in a field alone, as in the name of a file, counts as one that is in no text.
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpisearch.index.field_words import FOLDER, HEADING, NAME, TITLE
 from lpisearch.index.fusion import Standard
+from lpisearch.index.positions import FOLDER, HEADING, NAME, PAIR_SHARE, TITLE, Pairs, count_pairs
 from lpisearch.index.postings import saturation
-from lpisearch.index.sequences import PAIR_SHARE, Pairs, count_pairs
 from lpisearch.numeric.threads import largest
 from lpisearch.text.characters import are_overlapping
 

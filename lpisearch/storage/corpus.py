@@ -24,7 +24,7 @@ from lpisearch.storage.dialects import (
     part_differs,
 )
 from lpisearch.storage.integrity import DamagedCell, checksum_of, content_hash, fingerprint
-from lpisearch.storage.reading import SQLDocuments, SQLLabels, chunks
+from lpisearch.storage.reading import Connection, SQLDocuments, SQLLabels, chunks
 from lpisearch.storage.tables import (
     DOCUMENTS,
     LABELS,
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from lpisearch.storage.reading import Connection
 
 
 _DATE = re.compile(

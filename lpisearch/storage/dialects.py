@@ -31,8 +31,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from lpisearch.storage.integrity import CHECKSUM_BYTES, as_json, checksum, checksum_of
-from lpisearch.storage.reading import CHECKSUM_FUNCTION, DATED, PATH_FUNCTION
+from lpisearch.storage.integrity import CHECKSUM_BYTES, Cell, as_json, checksum, checksum_of
+from lpisearch.storage.reading import CHECKSUM_FUNCTION, DATED, PATH_FUNCTION, Connection
 from lpisearch.storage.tables import METADATA
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
     from sqlalchemy.sql.compiler import SQLCompiler
-
-    from lpisearch.storage.integrity import Cell
-    from lpisearch.storage.reading import Connection
 
 
 POSTGRESQL = "postgresql"

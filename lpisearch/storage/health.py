@@ -14,7 +14,7 @@ from lpisearch.storage.corpus import SQLCorpus
 from lpisearch.storage.dialects import changed_rows, differs, seal
 from lpisearch.storage.integrity import MEND, SCHEMA, damaged, unfinished
 from lpisearch.storage.metadata import SQLSettings, SQLSources
-from lpisearch.storage.reading import SQLDocuments, chunks
+from lpisearch.storage.reading import Connection, SQLDocuments, chunks
 from lpisearch.storage.tables import (
     DOCUMENTS,
     FAILURES,
@@ -31,8 +31,6 @@ from lpisearch.storage.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from lpisearch.storage.reading import Connection
 
 
 PARTS = {

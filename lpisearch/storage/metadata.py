@@ -11,12 +11,10 @@ from lpisearch.messages import as_plain, from_plain
 from lpisearch.model.documents import UNFINISHED, FailedFile, Source, Trouble
 from lpisearch.options import IndexSpec
 from lpisearch.storage.integrity import DamagedCell, checksum_of
-from lpisearch.storage.reading import AMONG, checked
+from lpisearch.storage.reading import AMONG, Connection, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from lpisearch.storage.reading import Connection
 
 
 IN_PROGRESS = "under way"  # the setting with the file that a run was reading

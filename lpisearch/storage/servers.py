@@ -56,12 +56,10 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
 from lpisearch.errors import LibraryUnwritable
-from lpisearch.location import Address
+from lpisearch.location import Address, Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from lpisearch.location import Location
 
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
-from lpisearch.model.documents import Traits
+from lpisearch.model.documents import Document, Traits
 from lpisearch.text.characters import (
     UNSPACED,
     located_pairs,
@@ -49,8 +49,6 @@ from lpisearch.text.traits import CHARACTERS, kind_of, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from lpisearch.model.documents import Document
 
 
 K = TypeVar("K", bytes, str)

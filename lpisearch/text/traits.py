@@ -45,14 +45,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from lpisearch.messages import Message, Option, counted
-from lpisearch.model.documents import CHANGES, GENERATED, LANGUAGE_CODES, LICENCE
+from lpisearch.model.documents import CHANGES, GENERATED, LANGUAGE_CODES, LICENCE, Document
 from lpisearch.text.characters import normalise, words
 from lpisearch.text.languages import NO_LANGUAGE, available_languages, newest_list, stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from lpisearch.model.documents import Document
 
 
 _SCRIPTS = (

@@ -20,11 +20,10 @@ from lpisearch.web.api.endpoint import ApiRequest
 from lpisearch.web.api.tasks import IngestRequest, ingest
 from lpisearch.web.pages.templates import preserve, preserved
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import allowed_path
+from lpisearch.web.state import WebState, allowed_path
 
 if TYPE_CHECKING:
     from lpisearch.web.jobs import Job
-    from lpisearch.web.state import WebState
 
 _ANYWAY_SECONDS = 600.0  # between looks at all files: network drives do not tell of every change
 _POLLED_SECONDS = 60.0  # between them if no events come at all

@@ -71,7 +71,7 @@ def _shown(words: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", _Aside(screen))
-        patch.setattr("lpisearch.cli.progress.sys", SimpleNamespace(stderr=io.StringIO()))
+        patch.setattr("lpisearch.cli.output.sys", SimpleNamespace(stderr=io.StringIO()))
         patch.setenv("COLUMNS", "80")
         patch.setenv("TERM", "xterm")
         patch.delenv("NO_COLOR", raising=False)

@@ -14,8 +14,7 @@ from lpisearch.index.subspace import HASH_BYTES, TAKEN_IN, SubspaceIndex, scaled
 from lpisearch.methods.base import Embedding
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
-from lpisearch.text.vocabulary import Vocabulary
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import Vocabulary, Weighting, normalise_rows
 from tests.indexing import build_counts
 from tests.methods import METHODS
 

@@ -16,13 +16,11 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from lpisearch.storage.reading import Prefix, SQLLexical, chunks
+from lpisearch.storage.reading import Connection, Prefix, SQLLexical, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
-
-    from lpisearch.storage.reading import Connection
 
 
 TABLE = "documents_fts"

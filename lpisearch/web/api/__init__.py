@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from lpisearch.model.codec import json_text
-from lpisearch.web.api import contents, queries, tasks, vector_stores
+from lpisearch.web.api import contents, queries, tasks
 from lpisearch.web.api.handler import handler_of, job_events
 from lpisearch.web.api.openapi import description, page_of
 
@@ -28,7 +28,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *queries.ENDPOINTS,
     *contents.ENDPOINTS,
     *tasks.ENDPOINTS,
-    *vector_stores.ENDPOINTS,
+    *queries.VECTOR_STORES,
 )
 
 

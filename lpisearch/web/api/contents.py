@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from lpisearch import __version__
 from lpisearch.errors import BadOption
 from lpisearch.model.codec import Findings, json_text, to_json
-from lpisearch.model.documents import Filter
+from lpisearch.model.documents import Document, Entry, Filter, LabelReport, PredictedLabel, Traits
 from lpisearch.options import IndexOptions
 from lpisearch.web.api.endpoint import (
     BYTES,
@@ -24,18 +24,11 @@ from lpisearch.web.api.endpoint import (
     filter_of,
 )
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import chunks, open_original
+from lpisearch.web.state import chunks, open_original
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from lpisearch.model.documents import (
-        Document,
-        Entry,
-        LabelReport,
-        PredictedLabel,
-        Traits,
-    )
     from lpisearch.model.reports import IndexPlan
 
 

@@ -27,13 +27,12 @@ from lpisearch.model.codec import BadForm, from_json, json_text, to_json
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Endpoint, Reply, read_params
 from lpisearch.web.problems import Refusal, render_messages, wants_python
 from lpisearch.web.security import READS_ONLY
-from lpisearch.web.state import state_of
+from lpisearch.web.state import WebState, state_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from lpisearch.web.jobs import Job
-    from lpisearch.web.state import WebState
 
 
 _JSON = ("application/json", "")

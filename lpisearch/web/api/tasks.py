@@ -25,7 +25,7 @@ from lpisearch.options import (
 from lpisearch.web.api.endpoint import FILE, ApiRequest, Param, Reply, Router
 from lpisearch.web.builds import run_apart
 from lpisearch.web.problems import Refusal
-from lpisearch.web.uploads import allowed_folders, allowed_path, save_upload, uploads_folder
+from lpisearch.web.state import WebState, allowed_folders, allowed_path, save_upload, uploads_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from lpisearch.model.documents import Filter, Progress
     from lpisearch.options import Setting
     from lpisearch.web.jobs import Job, Work
-    from lpisearch.web.state import WebState
 
 
 _MOST_DOCUMENT, _MOST_REPEATS, _WAIT_SECONDS = 256 * MEBIBYTE, 1000, 600.0

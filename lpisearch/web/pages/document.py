@@ -20,8 +20,7 @@ from lpisearch.web.pages.facsimile import can_open, kind_of
 from lpisearch.web.pages.results import HITS, LAST_PAGE, Choices
 from lpisearch.web.pages.templates import Piece, back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
-from lpisearch.web.state import WebState, state_of
-from lpisearch.web.uploads import open_original
+from lpisearch.web.state import WebState, open_original, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,14 +18,13 @@ from lpisearch.config import read_preferences
 from lpisearch.errors import LpiSearchError
 from lpisearch.files import limited_reading
 from lpisearch.messages import system_reason
-from lpisearch.model.documents import BLOCKS, INLINE, Original
+from lpisearch.model.documents import BLOCKS, INLINE, Document, Original
 from lpisearch.options import is_loopback
 from lpisearch.viewers import HitLocation, has_viewer, open_location, show_in_folder
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import back_to, refuse_read_only, render
 from lpisearch.web.problems import Refusal
-from lpisearch.web.state import FILE_SECONDS, WebState, state_of
-from lpisearch.web.uploads import open_original
+from lpisearch.web.state import FILE_SECONDS, WebState, open_original, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from lpisearch.library import Library
     from lpisearch.model.answers import Mark
-    from lpisearch.model.documents import Document
 
 _MOST_PAGES, _KEPT, _NEAREST = 100_000, 6, 12
 _LONGEST, _SEARCHED = 10_000, 2_000_000

@@ -40,8 +40,7 @@ from lpisearch.web.security import (
     is_token,
     session_cookie,
 )
-from lpisearch.web.state import WebState, state_of
-from lpisearch.web.uploads import LONGEST_NAME, save_upload, subfolders
+from lpisearch.web.state import LONGEST_NAME, WebState, save_upload, state_of, subfolders
 from lpisearch.web.watches import watches_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from lpisearch.errors import LibraryNotFound, LpiSearchError
 from lpisearch.messages import counted
 from lpisearch.model.answers import Answer, Explanation, Facets, Hit, Leg, Mark, Passage, Suggestion
-from lpisearch.model.documents import Entry, Filter
+from lpisearch.model.documents import Document, Entry, Filter
 from lpisearch.options import RANKING_MODES, RELEVANCE, SORTS, SearchOptions
 from lpisearch.web.pages import templates
 from lpisearch.web.pages.templates import Piece, drawn_already, is_part, render
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from lpisearch.library import Library
     from lpisearch.model.answers import Reason
-    from lpisearch.model.documents import Document
 
 
 class ShownPassage(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 
 import lpisearch
 from lpisearch.cli.output import render_message
-from lpisearch.index.status import rebuild_command
+from lpisearch.index.directory import rebuild_command
 from lpisearch.readers.judgements import PairsUnreadable, read_pairs
 from lpisearch.search.session import Session
 from tests.programs import Cli, json_of

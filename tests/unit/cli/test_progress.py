@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from lpisearch.cli.output import note, print_pairs
-from lpisearch.cli.progress import Forecast, cell_line, stage_line
+from lpisearch.cli.output import Forecast, cell_line, note, print_pairs, stage_line
 from lpisearch.messages import pace
 
 

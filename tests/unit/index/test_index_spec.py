@@ -17,7 +17,7 @@ from lpisearch.cli.output import render_message
 from lpisearch.errors import BadOption
 from lpisearch.index import plan as index_plan
 from lpisearch.index.build import build_index
-from lpisearch.index.status import rebuild_command
+from lpisearch.index.directory import rebuild_command
 from lpisearch.model.documents import Filter, as_conditions, read_conditions
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexOptions, IndexSpec

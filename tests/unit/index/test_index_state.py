@@ -9,7 +9,7 @@ import pytest
 
 import lpisearch
 from lpisearch.index.build import build_index
-from lpisearch.index.status import due_for_rebuild
+from lpisearch.index.directory import due_for_rebuild
 from lpisearch.location import index_folder
 from lpisearch.model.documents import Filter
 from lpisearch.model.reports import BuiltIndex

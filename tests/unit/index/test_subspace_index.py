@@ -12,7 +12,7 @@ from lpisearch.index.format import Manifest
 from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, scaled_rows
 from lpisearch.model.reports import BuiltIndex
 from lpisearch.options import IndexSpec
-from lpisearch.text.weighting import Weighting, normalise_rows
+from lpisearch.text.vocabulary import Weighting, normalise_rows
 from tests.indexing import build_counts
 
 TEXTS = ["ship boat ship", "boat star straße", "", "star moon moon moon"]

@@ -10,8 +10,7 @@ import pytest
 import lpisearch
 from lpisearch.admin.maintenance import retokenise
 from lpisearch.index.build import build_index
-from lpisearch.index.field_words import Fields
-from lpisearch.index.sequences import SEQUENCE_TERMS
+from lpisearch.index.positions import SEQUENCE_TERMS, Fields
 from lpisearch.location import index_folder
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions

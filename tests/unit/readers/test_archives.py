@@ -14,8 +14,8 @@ from lpisearch.errors import ReaderError
 from lpisearch.model.documents import PART, Document, Problem
 from lpisearch.options import MEBIBYTE, ReadOptions
 from lpisearch.readers import archives
+from lpisearch.readers.base import ArchiveLimits
 from lpisearch.readers.registry import READERS
-from lpisearch.readers.streams import ArchiveLimits
 from tests.contracts.test_readers import EXAMPLES
 from tests.readers import read
 

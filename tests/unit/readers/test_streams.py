@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from lpisearch.errors import ReaderError
 from lpisearch.options import MEBIBYTE
-from lpisearch.readers import streams
-from lpisearch.readers.base import SourceFile
-from lpisearch.readers.streams import (
+from lpisearch.readers import base as streams
+from lpisearch.readers.base import (
     EXPANSION_FREE_BYTES,
     Archive,
     ArchiveLimits,
+    SourceFile,
     chunks,
     lines,
     whole,

@@ -8,10 +8,9 @@ import pytest
 from lpisearch.errors import ReaderError
 from lpisearch.model.documents import Document, Problem
 from lpisearch.options import ReadOptions
-from lpisearch.readers.base import SourceFile
+from lpisearch.readers.base import CHUNK_BYTES, SourceFile
 from lpisearch.readers.judgements import QueriesUnreadable, read_queries
 from lpisearch.readers.registry import reader_for
-from lpisearch.readers.streams import CHUNK_BYTES
 from lpisearch.readers.trec import REUTERS_READER, SMART_READER, sniff_reuters, sniff_smart
 from tests.readers import read
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from lpisearch.errors import BadOption
 from lpisearch.text.languages import TokeniserSettings
-from lpisearch.text.weighting import (
+from lpisearch.text.vocabulary import (
     FREQUENCY_LISTS,
     WEIGHTINGS,
     Weighting,
@@ -106,7 +106,7 @@ import sys, numpy as np
 from lpisearch.text.tokeniser import Tokeniser
 from lpisearch.text.vocabulary import count_terms
 from lpisearch.text.vocabulary import Vocabulary
-from lpisearch.text.weighting import Weighting
+from lpisearch.text.vocabulary import Weighting
 vocabulary = Vocabulary(("cat", "dog"), np.array([1, 2], np.int32), 4)
 query = vocabulary.count(Tokeniser().tokens("Cats don't like dogs"))
 weighting = Weighting("log-tfidf", np.ones(2, np.float32), 2.0)

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from lpisearch.evaluation import categorisation
 from lpisearch.evaluation.categorisation import evaluate_classify, judge
-from lpisearch.evaluation.cells import Cells
-from lpisearch.evaluation.representations import PAPERS, TermWeights, represent
+from lpisearch.evaluation.cells import PAPERS, Cells, TermWeights, represent
 from lpisearch.options import CategoriesOptions, EvaluateOptions
 from lpisearch.search.session import Session
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lpisearch.evaluation import dimensions
+from lpisearch.evaluation.cells import TermWeights
 from lpisearch.evaluation.collection import library_collection
-from lpisearch.evaluation.representations import TermWeights
 from lpisearch.methods.olpi import OLPI
 from lpisearch.search.session import Session
 

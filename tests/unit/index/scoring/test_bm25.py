@@ -8,8 +8,7 @@ import pytest
 
 from lpisearch.index.postings import Bm25, GeneralIdf, Postings
 from lpisearch.search.query import Query
-from lpisearch.text.vocabulary import count_all_terms
-from lpisearch.text.weighting import general_words
+from lpisearch.text.vocabulary import count_all_terms, general_words
 
 TEXTS = ["sea sea ship", "cake", "", "sea cake cake cake"]
 

@@ -14,7 +14,7 @@ from lpisearch.search import explanation as module
 from lpisearch.search.explanation import dimension_terms, explain
 from lpisearch.search.snippets import semantic_weights
 from lpisearch.text.tokeniser import Tokeniser, surface_forms
-from lpisearch.text.weighting import WEIGHTINGS
+from lpisearch.text.vocabulary import WEIGHTINGS
 from tests.methods import EMBEDDINGS, PROJECTIONS
 
 if TYPE_CHECKING:
