@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from lpisearch.graphs.affinity import Affinity, Floats
 
 
-# Of the eigenvectors: to rounding, or as near as the solver of c is, then in single precision.
-_EXACT, _NEAR = 1e-10, 1e-4
+# Of eigenvectors, in double and in single precision; at 1e-4 the second may pass for the first.
+_EXACT, _NEAR = 1e-10, 1e-5
 # By how much what is left of y may raise f, and the least that is worth the steps.
 _SHARE_LEFT, _LEAST_LEFT = 1e-2, 1e-5
 # The number of attempts at a direction: linearly dependent documents put some out of reach.
