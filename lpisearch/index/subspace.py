@@ -105,6 +105,11 @@ class SubspaceIndex:
         """The terms of each side of a dimension, as far as they were looked up."""
         return {}
 
+    @cached_property
+    def term_spreads(self) -> NDArray[np.float64]:
+        """The idf of each term times the root of the number of its documents."""
+        return np.asarray(self.weighting.idf * np.sqrt(self.vocabulary.document_frequencies))
+
     @property
     def n_terms(self) -> int:
         """The number of terms with a column in the subspace."""

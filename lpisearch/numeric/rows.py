@@ -226,11 +226,6 @@ class PackedRows:
         """Rows x dimensions."""
         return len(self.codes), self.codes.shape[1]
 
-    @property
-    def is_packed(self) -> bool:
-        """Whether the rows are integer codes."""
-        return self.steps is not None
-
     def __len__(self) -> int:
         return len(self.codes)
 

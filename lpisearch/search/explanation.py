@@ -176,8 +176,7 @@ def dimension_terms(
     """
     loadings = np.asarray(index.packed_loadings.column(dimension), np.float64)
     towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
-    documents = index.vocabulary.document_frequencies
-    moves = towards * index.weighting.idf * np.sqrt(documents)
+    moves = towards * index.term_spreads
     n = min(n, len(moves))
     best = np.argpartition(-moves, n - 1)[:n] if n else np.array([], int)
     best = best[np.lexsort((best, -moves[best]))]

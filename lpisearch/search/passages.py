@@ -11,17 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpisearch.model.answers import Mark, Passage
-from lpisearch.search.snippets import (
-    CUT,
-    Sought,
-    placed_snippet,
-    semantic_weights,
-    snippet,
-    unfolded,
-)
+from lpisearch.numeric.rows import numbers_of
+from lpisearch.search.snippets import Sought, first_mark, placed_snippet, semantic_weights, snippet
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
-from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, surface_forms
+from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, usual_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -154,7 +148,7 @@ def _letters(passage: Passage) -> str:
 
 def _within(passage: Passage, text: str, sections: Sequence[Section], begun: int = 0) -> Passage:
     """Say where a passage is in its document, a part of whose text begins somewhere."""
-    at = begun + _first_mark(passage, text)
+    at = begun + first_mark(passage, text)
     before = sections[: bisect_right([one.start for one in sections], at)]
     page = next((one.name for one in reversed(before) if one.kind == "page"), "")
     return replace(
@@ -164,15 +158,6 @@ def _within(passage: Passage, text: str, sections: Sequence[Section], begun: int
         section=before[-1] if before else None,
         page=page,
     )
-
-
-def _first_mark(passage: Passage, text: str) -> int:
-    """Return where the first mark of a passage is in the text, or the passage if it has none."""
-    if not passage.marks:
-        return passage.start
-    shown = passage.text.removeprefix(CUT)
-    at = passage.marks[0][0] - len(passage.text) + len(shown)
-    return passage.start + unfolded(text[passage.start : passage.end], shown, at)
 
 
 MOST_NEAR = 6
@@ -187,7 +172,7 @@ def marks(query: Query, snapshot: Snapshot, text: str) -> tuple[Mark, ...]:
     method without one marks only the words of the query.
     """
     own, tokeniser = frozenset(query.tokens), snapshot.tokeniser.of_text(text)
-    near = _near(query, snapshot, text, own)
+    near = _near(query, snapshot, text, own, tokeniser)
     quoted = (Mark(*span) for phrase in query.phrases if (span := phrase.find(text)))
     compounds = (Mark(*span) for compound in query.compounds for span in compound.spans(text))
     words = (
@@ -197,14 +182,13 @@ def marks(query: Query, snapshot: Snapshot, text: str) -> tuple[Mark, ...]:
     return tuple(_joined(sorted([*quoted, *compounds, *words])))
 
 
-def _near(query: Query, snapshot: Snapshot, text: str, own: frozenset[str]) -> Mapping[str, float]:
-    engine, tokeniser = snapshot.engine, snapshot.tokeniser
-    if engine is None or not query.has_vector or not engine.index.is_linear:
+def _near(
+    query: Query, snapshot: Snapshot, text: str, own: frozenset[str], tokeniser: Tokeniser
+) -> Mapping[str, float]:
+    engine, is_current = snapshot.engine, snapshot.tokeniser is snapshot.index_tokeniser
+    if engine is None or not query.has_vector or not engine.index.is_linear or not is_current:
         return {}
-    if tokeniser is not snapshot.index_tokeniser:
-        return {}
-    tokens = tokeniser.of_text(text).tokens(text)
-    shares = semantic_weights(engine.index, query.vector, tokens)
+    shares = semantic_weights(engine.index, query.vector, tokeniser.tokens(text))
     others = {token: share for token, share in shares.items() if token not in own}
     best = sorted(others, key=lambda token: (-others[token], token))[:MOST_NEAR]
     least = _LEAST * max(others.values(), default=0.0)
@@ -240,23 +224,31 @@ def written_forms(
     They are the documents with the largest cosines, or the first ones if none are given.
     """
     postings = index.postings
+    holders: dict[str, NDArray[np.integer]] = {}
     numbers: dict[int, None] = {}
-    stems = frozenset(stems)
-    for stem in sorted(stems):
+    for stem in sorted(set(stems)):
         term = postings.find(stem)
         if term < 0:
             continue  # every document that had it was deleted
-        holders, _ = postings.entries(term)
+        holders[stem] = first = postings.entries(term)[0]
         if cosines is not None:
-            holders = holders[np.argsort(-cosines[holders], kind="stable")]
-        numbers |= dict.fromkeys(holders[:_READ_DOCUMENTS].tolist())
-    rows = index.document_rows[list(numbers)].tolist()
-    read = transaction.documents.details(rows, _READ_CHARACTERS).values()
-    texts: defaultdict[str, list[str]] = defaultdict(list)
-    for details in read:
-        texts[details.language].append(f"{details.title}\n{details.text}")
+            first = first[np.argsort(-cosines[first], kind="stable")]
+        numbers |= dict.fromkeys(first[:_READ_DOCUMENTS].tolist())
+    chosen = np.array(list(numbers), np.int64)
+    found = [(stem, numbers_of(chosen, own) >= 0) for stem, own in holders.items()]
+    rows = index.document_rows[chosen].tolist()
+    of_row = {row: {stem for stem, has in found if has[at]} for at, row in enumerate(rows)}
     tokeniser = tokeniser or Tokeniser(TokeniserSettings.from_dict(index.manifest.tokeniser))
+    written: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    left = defaultdict[str, int](lambda: MOST_CHARACTERS)
+    traits = transaction.documents.traits_of(rows)
+    for row, title, text in transaction.documents.texts(rows, _READ_CHARACTERS):
+        language = traits[row].language if row in traits else ""
+        read = f"{title}\n{text}"[: left[language]]
+        left[language] -= min(len(read) + 1, left[language])
+        spans = tokeniser.of_language(language).spans(read, of_row[row])
+        written[language] += ((token, read[start:end]) for start, end, token in spans)
     forms: dict[str, str] = {}
-    for language, own in texts.items():
-        forms = surface_forms("\n".join(own), tokeniser.of_language(language), stems) | forms
+    for own in written.values():
+        forms = usual_forms(own) | forms
     return forms

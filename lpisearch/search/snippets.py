@@ -143,6 +143,15 @@ def shown(line: Line, start: int, end: int, marks: Iterable[tuple[int, int]] = (
     )
 
 
+def first_mark(passage: Passage, text: str) -> int:
+    """Return where the first mark of a passage is in the text, or the passage if it has none."""
+    if not passage.marks:
+        return passage.start
+    shown = passage.text.removeprefix(CUT)
+    at = passage.marks[0][0] - len(passage.text) + len(shown)
+    return passage.start + unfolded(text[passage.start : passage.end], shown, at)
+
+
 def semantic_weights(
     index: SubspaceIndex, query_vector: NDArray[np.floating], tokens: Iterable[str]
 ) -> dict[str, float]:

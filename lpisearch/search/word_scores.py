@@ -64,11 +64,6 @@ class WordScores:
     standard: Standard
     parts: Mapping[str, Floats]
 
-    @property
-    def standardised(self) -> Floats:
-        """The total in standard deviations above the mean."""
-        return self.standard.of(self.total)
-
 
 def score_words(query: Query, units: Units) -> WordScores:
     """Score all units by the words of a query."""

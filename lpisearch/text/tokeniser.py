@@ -149,10 +149,17 @@ class Tokeniser:
 
         A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are.
         """
-        lowered = _spaced(text.lower())
+        lowered = text.lower()
+        for space in _WHITE:
+            lowered = lowered.replace(space, " ")
         near: dict[int, str] = {}
         for beginning in {each for token in wanted for each in _beginnings(token)}:
-            near |= _chunks_around(text, lowered, _word_starts(text, lowered, beginning))
+            starts = (
+                at
+                for at in _positions(lowered, beginning)
+                if not at or not lowered[at - 1].isalnum() or text[at].isupper()
+            )
+            near |= _chunks_around(text, lowered, starts)
         others = (match.start() for match in _OTHER.finditer(text))
         near |= _chunks_around(text, lowered, _positions(text, "'") if text.isascii() else others)
         return sorted(near.items())
@@ -200,6 +207,13 @@ class Tokeniser:
 
     def _located(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield (start, end, token) of a text as given."""
+        lower = (word := text.strip(_AROUND_WORD)).lower()
+        is_plain = word.isalnum() and word.isascii() and lower != "net"  # .net is a name
+        if is_plain and (word[1:] == lower[1:] or word.isupper()):
+            start = text.index(word)
+            if token := self._token(lower):
+                yield start, start + len(word), token
+            return
         if not self._cased or not _CASED.search(text):
             yield from self._located_piece(text)
             return
@@ -280,8 +294,8 @@ _CHUNK = re.compile(r"\S+")
 _WHITE = tuple(char for char in map(chr, range(0x3001)) if char.isspace() and char != " ")
 _OTHER = re.compile(r"[^\x00-\x26\x28-\x7f]")
 _SPELLED_SIGNS = ("plusplus", "sharp", "dotnet")
-_FEW = 24
-"""Up to so many tokens, it takes less to look for their beginnings than to split a text."""
+_AROUND_WORD = '"(),-./:;<>?![]*_='
+_FEW = 24  # tokens whose beginnings are found in less time than a text is split
 _CHANGED = ("i", "e", "l", "y", "t")
 # Languages whose stemmers change at most the last letter of what they leave of a word of ASCII.
 _KEEP_BEGINNINGS = frozenset(
@@ -307,20 +321,6 @@ def _positions(text: str, part: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + 1)
-
-
-def _spaced(text: str) -> str:
-    """Return a text with spaces in place of all other white space."""
-    for space in _WHITE:
-        text = text.replace(space, " ")
-    return text
-
-
-def _word_starts(text: str, lowered: str, beginning: str) -> Iterator[int]:
-    """Yield where a word, or a part of a camelCase word, may begin as given in a text."""
-    for at in _positions(lowered, beginning):
-        if not at or not lowered[at - 1].isalnum() or text[at].isupper():
-            yield at
 
 
 def _chunks_around(text: str, spaced: str, positions: Iterable[int]) -> dict[int, str]:
@@ -494,14 +494,19 @@ MOST_CHARACTERS = 200_000
 def surface_forms(
     text: str, tokeniser: Tokeniser, wanted: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Return for each token (of `wanted`) the form in which a text writes it most often.
+    """Return for each token (of `wanted`) the form in which a text writes it most often."""
+    spans = tokeniser.spans(text[:MOST_CHARACTERS], wanted)
+    return usual_forms((token, text[start:end]) for start, end, token in spans)
+
+
+def usual_forms(every: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return for each token the most frequent of its forms, given one by one.
 
     Case is ignored in the count; of the ways to write a form, the most frequent is returned.
     """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     written: Counter[str] = Counter()
-    for start, end, token in tokeniser.spans(text[:MOST_CHARACTERS], wanted):
-        form = text[start:end]
+    for token, form in every:
         forms[token][form.casefold()] += 1
         written[form] += 1
     spelled: dict[str, str] = {}
