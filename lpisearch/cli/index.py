@@ -11,15 +11,7 @@ import typer
 from lpisearch.cli.commands import is_typed
 from lpisearch.cli.failures import when_stopped
 from lpisearch.cli.options import accepts, preferred
-from lpisearch.cli.output import (
-    Json,
-    note,
-    print_json,
-    print_pairs,
-    semantic_weight,
-    size,
-    stage_line,
-)
+from lpisearch.cli.output import Json, note, print_json, print_pairs, size, stage_line, weight_text
 from lpisearch.messages import Call, Message, call, counted, lasting
 from lpisearch.options import IndexOptions
 
@@ -173,7 +165,7 @@ def render_report(report: IndexReport, *, json: bool) -> None:
         ("learned from", f"{report.learned_from:,} documents"),
         ("graph", _graph(report)),
         *([("resumed after", ", ".join(report.resumed))] if report.resumed else []),
-        ("semantic weight", semantic_weight(report.calibration)),
+        ("semantic weight", weight_text(report.calibration)),
         *_encoder(report.encoder),
         ("unknown words", f"{report.unknown_rate:.1%}"),
         ("classifier", _classifier(report.classifier)),

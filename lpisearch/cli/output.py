@@ -190,7 +190,7 @@ def print_pairs(pairs: Sequence[tuple[str, object]]) -> None:
         typer.echo(typer.style(lines[:width], dim=True) + lines[width:])
 
 
-def semantic_weight(calibration: dict[str, Any]) -> str:
+def weight_text(calibration: dict[str, Any]) -> str:
     """Describe the weight of meaning against words."""
     if not calibration or calibration["safe"]:
         return "1 (default: too few documents to learn it)"

@@ -18,9 +18,9 @@ from lpisearch.cli.output import (
     print_prose,
     print_table,
     say,
-    semantic_weight,
     size,
     stage_line,
+    weight_text,
 )
 from lpisearch.messages import Message, counted
 from lpisearch.model.codec import Findings
@@ -160,7 +160,7 @@ def status(context: typer.Context, json: Json = False) -> None:
         print_table(columns, _index_rows(facts))
     for index in facts["indexes"]:
         if "calibration" in index:
-            print_prose(f"{index['name']}: semantic weight {semantic_weight(index['calibration'])}")
+            print_prose(f"{index['name']}: semantic weight {weight_text(index['calibration'])}")
         changes = [f"{index[how]:,} {how}" for how in ("appended", "removed") if index.get(how)]
         if changes:
             print_prose(f"{index['name']}: {', '.join(changes)} since it was written as a whole")

@@ -24,12 +24,7 @@ from lpisearch.evaluation.cells import (
     takes_labels,
 )
 from lpisearch.evaluation.clustering import evaluate_cluster
-from lpisearch.evaluation.collection import (
-    Collection,
-    EvaluationInput,
-    index_options,
-    library_state,
-)
+from lpisearch.evaluation.collection import EvaluationInput, index_options, library_state
 from lpisearch.evaluation.dimensions import evaluate_spectrum
 from lpisearch.evaluation.measures import SIGNIFICANCE
 from lpisearch.evaluation.retrieval import evaluate_retrieval, read_questions
@@ -250,7 +245,7 @@ class _Runner:
         self._source: Any = (
             None if sweep.measure == "retrieval" else EvaluationInput.open(session, options)
         )
-        self.collection: Collection | None = getattr(self._source, "collection", None)
+        self.collection = getattr(self._source, "collection", None)
         self.notes: list[str] = []
 
     def rows(self) -> list[dict[str, Cell]]:

@@ -168,12 +168,7 @@ def _with_encoder(
 ) -> SubspaceIndex:
     """Encode the passages of an index, or a sample of them, and learn the encoder's weight."""
     from lpisearch.index.calibration import calibrate_encoder
-    from lpisearch.index.encoded_units import (
-        EncodedUnits,
-        count_units,
-        encode,
-        units_of,
-    )
+    from lpisearch.index.encoded_units import EncodedUnits, count_units, encode, units_of
     from lpisearch.text.tokeniser import Tokenisers
 
     store, probe = encoded_by

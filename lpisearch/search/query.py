@@ -21,13 +21,7 @@ from lpisearch.model.documents import Filter
 from lpisearch.numeric.rows import positions
 from lpisearch.search import parser
 from lpisearch.search.compounds import Compound, consists_of
-from lpisearch.search.expansion import (
-    WordSource,
-    english_spellings,
-    expand,
-    is_listed,
-    suggest,
-)
+from lpisearch.search.expansion import WordSource, english_spellings, expand, is_listed, suggest
 from lpisearch.search.notes import check_labels
 from lpisearch.storage.reading import Prefix
 from lpisearch.text.characters import WrittenPhrase

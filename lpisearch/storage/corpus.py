@@ -15,14 +15,7 @@ from sqlalchemy import ColumnElement, Select, String, Table, and_, case, func, l
 from lpisearch.errors import BadOption, DocumentDamaged
 from lpisearch.model.document_filter import media_types
 from lpisearch.model.documents import LANGUAGE_CODES, Document, Entry, Filter, TokenShard
-from lpisearch.storage.dialects import (
-    Dated,
-    HasMetadata,
-    LiesAt,
-    ListedIn,
-    differs,
-    part_differs,
-)
+from lpisearch.storage.dialects import Dated, HasMetadata, LiesAt, ListedIn, differs, part_differs
 from lpisearch.storage.integrity import DamagedCell, checksum_of, content_hash, fingerprint
 from lpisearch.storage.reading import Connection, SQLDocuments, SQLLabels, chunks
 from lpisearch.storage.tables import (

@@ -19,12 +19,7 @@ from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import damaged
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import (
-    connect,
-    copy_rows,
-    state_token,
-    translate_errors,
-)
+from lpisearch.storage.postgres.database import connect, copy_rows, state_token, translate_errors
 from lpisearch.storage.postgres.fulltext import PostgreSQLLexical, as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS

@@ -7,7 +7,7 @@ from typer.testing import Result
 
 from lpisearch import __version__
 from lpisearch.cli.hits import HitOutput, print_answer, section_name
-from lpisearch.cli.output import semantic_weight, size
+from lpisearch.cli.output import size, weight_text
 from lpisearch.model.answers import Answer, Hit, Passage
 from lpisearch.model.documents import Section
 from tests.programs import Cli
@@ -165,7 +165,7 @@ def test_sizes(number: float, shown: str) -> None:
 def test_weights_of_the_subspace_are_said_by_length() -> None:
     calibration = {"safe": False, "documents": 500, "weights": {"16": 1.2, "4": 0.98, "8": 1.4}}
     said = "0.98 at 4, 1.4 at 8, 1.2 at 16 words, learned from 500 documents"
-    assert semantic_weight(calibration) == said
+    assert weight_text(calibration) == said
 
 
 @pytest.mark.parametrize(
