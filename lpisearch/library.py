@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -771,13 +771,15 @@ def open_library(
     return Library(default_path() if path is None else parse_location(path), encoder)
 
 
-def import_search(library: Location) -> None:
-    """Import what a search needs; processes that are forked from this one share it."""
-    from lpisearch.index import consistency, subspace  # noqa: F401
-    from lpisearch.search import facets, feedback, presentation, session  # noqa: F401
-    from lpisearch.storage import import_store
+def load_search(library: Location) -> None:
+    """Search once, and read the word lists of its languages, which forked processes then share."""
+    from lpisearch.text.vocabulary import general_words
 
-    import_store(library)
+    with suppress(Exception), Library(library) as opened:  # requests report what is wrong
+        opened.search("a", options=SearchOptions(k=1, facets=True))
+        with opened._snapshot(SearchOptions()) as snapshot:  # noqa: SLF001 (of this class)
+            for language in snapshot.languages:
+                general_words(language)
 
 
 def server_records(library: Location, file: Path) -> ServerRecords:

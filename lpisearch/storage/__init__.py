@@ -60,11 +60,6 @@ def _backend(location: Location, module: str) -> Any:
     return import_module(f"lpisearch.storage.postgres.{module}")
 
 
-def import_store(location: Location) -> None:
-    """Import what opening the library takes."""
-    _backend(location, "store")
-
-
 def open_store(location: Location, *, writable: bool = False) -> Store:
     """Open an existing library, upgrading an older schema first.
 

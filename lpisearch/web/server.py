@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import ipaddress
 import logging
@@ -25,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from lpisearch.errors import BadOption, LpiSearchError
-from lpisearch.library import import_search
+from lpisearch.library import load_search
 from lpisearch.messages import system_reason
 from lpisearch.options import SearchOptions, ServeSettings
 from lpisearch.web import api, pages
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("lpisearch.web")
+_RELEASE_SECONDS = 10
 _BACKLOG = 128  # at most; asyncio accepts as many at once, and logs each that it cannot
 _UNREAD_BYTES = 1 << 18  # of a response, which the system keeps for a slow client
 _GRACE_SECONDS, _IDLE_SECONDS = 5, 75
@@ -157,7 +159,7 @@ def serve(
         for state in states:
             state.records.close()
             state.library.close()  # no connection is shared with a worker
-            import_search(state.library.path)
+            load_search(state.library.path)
         began = now()
 
         def serve_worker(number: int) -> None:
@@ -264,7 +266,15 @@ def config_of(app: Any, served: Any = None) -> uvicorn.Config:
         h11_max_incomplete_event_size=1 << 16,
         ws="none",
         lifespan="on",
+        callback_notify=_release_memory,
+        timeout_notify=_RELEASE_SECONDS,
     )
+
+
+async def _release_memory() -> None:
+    """Return to the system what queries took and the C library keeps, where it can."""
+    with suppress(AttributeError, OSError, TypeError):
+        await asyncio.to_thread(ctypes.CDLL(None).malloc_trim, 0)
 
 
 def _is_relevant(record: logging.LogRecord) -> bool:
