@@ -25,6 +25,7 @@ from lpisearch.index.fusion import FEEDBACK_WEIGHT, Standard
 from lpisearch.messages import call
 from lpisearch.model.answers import Explanation, Leg, Pair, Reason, SharedTopic
 from lpisearch.numeric.rows import numbers_of
+from lpisearch.numeric.threads import largest
 from lpisearch.search.hybrid import UnitScores, whole_share
 from lpisearch.search.passages import Passages, written_forms
 from lpisearch.search.ranking import by_index, by_words, finished
@@ -177,8 +178,7 @@ def dimension_terms(
     loadings = np.asarray(index.packed_loadings.column(dimension), np.float64)
     towards = np.abs(loadings) if side == 0 else loadings * np.sign(side)
     moves = towards * index.term_spreads
-    n = min(n, len(moves))
-    best = np.argpartition(-moves, n - 1)[:n] if n else np.array([], int)
+    best = largest(moves, n)
     best = best[np.lexsort((best, -moves[best]))]
     return tuple(index.vocabulary.terms[column] for column in best if moves[column] > 0)
 

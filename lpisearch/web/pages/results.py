@@ -335,12 +335,12 @@ class Choices:
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the parameters of the address: all values but the defaults."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value == field.default:
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value == default:
                 continue
             for one in value if isinstance(value, tuple) else (value,):
-                yield field.name, str(one)
+                yield name, str(one)
 
     def address(self, path: str = "/", /, **changes: Any) -> str:
         """Return the address, or that of the first page with changes."""
