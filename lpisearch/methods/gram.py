@@ -84,8 +84,6 @@ class SparseGram:
 
     Attributes
     ----------
-    X
-        The documents as rows.
     ridge
         A small number on the diagonal of K.
     triangle
@@ -177,7 +175,7 @@ def _triangle(X: Any, edges: sparse.csr_array, ridge: float) -> sparse.csr_array
     """Return G with GᵀG ≈ K⁻¹: row i solves K for document i and its strongest links before it."""
     n = X.shape[0]
     earlier, weights = _earlier_links(X, edges)
-    squares = np.maximum(_squares(X), ridge) + ridge
+    squares = np.maximum(_squares(X), ridge) * (1 + _SAME) + ridge  # links may be dependent
     blocks = np.tile(np.eye(_LINKS + 1), (n, 1, 1))
     rows, places = np.nonzero(earlier >= 0)
     blocks[rows, places, places] = squares[earlier[rows, places]]

@@ -78,11 +78,8 @@ class KOLPI(GraphTransformer, KernelEmbedding):
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         kernels = self._kernels(X)
         W = self._affinity(X, y, affinity).of(kernels.documents)
-        landmarks = np.arange(len(kernels))
-        if len(kernels) > self.exact_documents:
-            count = min(self.landmarks, len(kernels))
-            rng = generator(self.random_state)
-            landmarks = np.sort(rng.choice(landmarks, count, replace=False))
+        count = len(kernels) if len(kernels) <= self.exact_documents else self.landmarks
+        landmarks = np.sort(generator(self.random_state).permutation(len(kernels))[:count])
         # Documents in an orthonormal basis of what the landmarks span.
         T = whitening(kernels.some(landmarks).matrix(np.arange(len(landmarks))), LEAST)
         if len(landmarks) == len(kernels):  # K = U diag(s²) Uᵀ and T = U / s: the features are U s

@@ -21,13 +21,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from lpisearch.methods.base import GraphProjection, check_count, generator
 from lpisearch.methods.eigen import GraphVectors, graph_vectors
 from lpisearch.methods.gram import SparseGram, same_documents
-from lpisearch.methods.linalg import (
-    FULL_SPACE,
-    document_space,
-    graph_grams,
-    transposed,
-    whole_space,
-)
+from lpisearch.methods.linalg import FULL_SPACE, document_space, graph_grams, whole_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,15 +133,27 @@ def iterated_directions(
     else:
         found = _vectors_of_sum_0(among, np.bincount(groups), count, rng)
     gram = SparseGram.of(some, among.edges, rng)
-    level = gram.solve(np.ones(len(among.degrees)), _LEFT_OF_CONSTANT)
-    c = np.column_stack([level, *(gram.solve(y, _LEFT) for y in found.vectors.T)])
+
+    def solved(y: Floats, tolerance: float) -> Floats:
+        left, tried = y, {}
+        for _ in range(5):  # no map reaches what y has along dependences of documents
+            c = gram.solve(left, tolerance)
+            a = gram.X.T @ c
+            tried[float(np.linalg.norm(y - some @ a))] = c
+            if gram.reaches(c, a):
+                break
+            left = left - c * (c @ left) / (c @ c)
+        return tried[min(tried)]
+
+    level = solved(np.ones(len(among.degrees)), _LEFT_OF_CONSTANT)
+    c = np.column_stack([level, *(solved(y, _LEFT) for y in found.vectors.T)])
     if mean is not None:
         c = c[:, 1:] - np.outer(level, c[:, 1:].sum(axis=0) / level.sum())
-    a = transposed(some) @ c
+    a = some.T @ c
     U, triangle = np.linalg.qr(some @ a - (0 if mean is None else mean @ a))
     values, b = _maximise(U, among, count)
     bounds = found.values
-    if values[0] > bounds[0]:  # a direction that is nearly constant
+    if np.any(values > bounds[: len(values)]):  # a direction is nearly constant
         bounds = np.append(1.0, bounds)
     a = a @ linalg.solve_triangular(triangle, b)
     return LocalityDirections(a.T.astype(X.dtype), values, bounds[: len(values)])
@@ -318,7 +324,7 @@ def _affinities(X: Any, W: Affinity) -> Floats:
             rows = slice(start, start + ROWS)
             total += _column_sums(W.edges[rows] @ X, X[rows])
     if W.factor is not None:
-        Ft = transposed(W.factor)
+        Ft = sparse.csr_array(W.factor.T)
         for start in range(0, Ft.shape[0], ROWS):
             image: Any = Ft[start : start + ROWS] @ X
             total += _column_sums(image, image)

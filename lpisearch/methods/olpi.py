@@ -117,10 +117,9 @@ class OLPI(LocalityProjection):
             self._fit_documents(X, W)
 
     def _fit_space(self, X: Any, W: Affinity) -> None:
-        rng, limit = generator(self.random_state), self.svd_components
+        limit = self.svd_components if isinstance(self.svd_components, int) else None
         with self._timed("space"):
-            limit = limit if isinstance(limit, int) else None
-            space = document_space(X, limit, rng)
+            space = document_space(X, limit, generator(self.random_state))
         with self._timed("directions"):
             affinity_gram, degree_gram = graph_grams(space.documents, W)
             # Without any edge the directions would be those of LSI, each of weight 0.

@@ -223,8 +223,7 @@ class Complement:
     ) -> None:
         self._times, self._size, self._tolerance = times, size, tolerance
         self._rng = rng or np.random.default_rng(0)
-        dtype = np.float64 if tolerance <= _EXACT else np.float32
-        self._columns = np.zeros((size, _BASIS), dtype, order="F")
+        self._columns = np.zeros((size, _BASIS), "d" if tolerance <= _EXACT else "f", order="F")
         self._count = 0
         self._start = self._drawn() if start is None else start
 

@@ -63,6 +63,20 @@ def test_many_documents_are_solved_by_iteration(
     assert np.all(found.eigenvalues_ <= found.bounds_ + 1e-9)
 
 
+def test_iteration_leaves_out_what_dependent_documents_put_out_of_reach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Documents may depend on others that they are not equal to: two together, say."""
+    topics = np.random.default_rng(5).random((3, 900)) ** 20
+    X = np.random.default_rng(3).poisson(2 * topics[np.arange(300) % 3]) + 1e-3 * np.eye(300, 900)
+    X[290:] = X[:10] + X[10:20]
+    exact = LPI(4, svd_components=None).fit(unit_rows(X))
+    monkeypatch.setattr(locality, "FULL_SPACE", 100)
+    found = LPI(4).fit(unit_rows(X))
+    assert (exact.solver_, found.solver_) == ("exact", "iterative")
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, atol=2e-2)
+
+
 def test_degrees_of_any_size_are_weighed_alike() -> None:
     X = documents()
     W = nearest(X).toarray()
