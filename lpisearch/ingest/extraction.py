@@ -17,14 +17,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpisearch.errors import ClusterError, ReaderError
 from lpisearch.files import read_limits
 from lpisearch.ingest.discovery import DiscoveredFile, download, is_address
-from lpisearch.ingest.ignore import is_own_file
 from lpisearch.messages import system_reason
 from lpisearch.model.documents import Document, Original, Problem, Traits
 from lpisearch.options import MEBIBYTE, ReadOptions
@@ -38,6 +37,7 @@ from lpisearch.readers.base import (
 from lpisearch.readers.isolation import IsolatedReaders, ReadRequest, WorkerProcess
 from lpisearch.readers.pdf import OCR_SECONDS
 from lpisearch.readers.registry import reader_for
+from lpisearch.storage import is_own_content
 from lpisearch.storage.metadata import IN_PROGRESS
 
 if TYPE_CHECKING:
@@ -165,8 +165,9 @@ def _begin(
     try:
         if arrival is not None:
             arrival.result()
-        source = SourceFile.at(Path(file.location or file.path), PurePath(file.path).name)
-        reader = None if is_own_file(source.path) else reader_for(source, options)
+        name = os.path.basename(file.path)  # noqa: PTH119 (a Path takes longer)
+        source = SourceFile.at(Path(file.location or file.path), name)
+        reader = None if is_own_content(source.start) else reader_for(source, options)
     except Exception as error:  # noqa: BLE001 (a defect in telling formats must not stop the run)
         return Extracted(file, None, None, iter([_problem(error)]))
     if reader is None:

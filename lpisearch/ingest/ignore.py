@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Self
 from lpisearch.index.format import MANIFEST_FILE, is_folder_name
 from lpisearch.location import Address, Location, own_paths, real_path
 from lpisearch.options import MEBIBYTE, FindOptions
-from lpisearch.storage import OWN_HEAD_BYTES, is_own_content
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -234,9 +233,3 @@ class OwnFiles:
     def has(self, path: str, facts: os.stat_result) -> bool:
         """Tell whether a file or folder is one of them."""
         return path in self._names or (facts.st_dev, facts.st_ino) in self._identities
-
-
-def is_own_file(path: Path) -> bool:
-    """Tell from its content whether a file is a library, a copy of one, or a lock."""
-    with path.open("rb") as stream:
-        return is_own_content(stream.read(OWN_HEAD_BYTES))

@@ -274,6 +274,8 @@ class SourceFile:
         The folders outside of which it is not opened; () allows all.
     page
         The number of the only page that is wanted; 0 for all of it.
+    start
+        The first bytes on disk, if the file was opened to look at them.
     """
 
     path: Path
@@ -283,6 +285,7 @@ class SourceFile:
     depth: int = 0
     within: Sequence[str] = ()
     page: int = 0
+    start: bytes = field(default=b"", repr=False, compare=False)
     _opened: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -290,10 +293,11 @@ class SourceFile:
         """Look at the first bytes of a file; raises OSError if it cannot be opened."""
         within = read_limits().within
         with open_within(path, within) as stream:
-            gzipped = stream.read(2) == b"\x1f\x8b"
+            start = stream.read(HEAD_BYTES)
         shown = name or path.name
         named = PurePath(shown).stem if shown.lower().endswith(".gz") else shown
-        return cls(path, named, gzipped, within=within, page=page)
+        gzipped = start.startswith(b"\x1f\x8b")
+        return cls(path, named, gzipped, within=within, page=page, start=start)
 
     @classmethod
     def inside(cls, outer: SourceFile, data: bytes, name: str) -> SourceFile:
@@ -345,6 +349,8 @@ class SourceFile:
 
     def head(self) -> bytes:
         """Return the first few kilobytes, for sniffing."""
+        if self.start and not self.gzipped:
+            return self.start
         with self.open() as stream:
             return stream.read(HEAD_BYTES)
 

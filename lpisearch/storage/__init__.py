@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from lpisearch.storage.store import Store
 
 
-OWN_HEAD_BYTES = 4096
-"""Number of leading bytes that `is_own_content` needs."""
-
-
 def is_own_content(head: bytes) -> bool:
     """Tell from the first bytes of a file whether it is a library, a copy of one, or a lock."""
     from lpisearch.storage.sqlite.database import is_library

@@ -187,7 +187,7 @@ class Tokeniser:
     def _analyse(self, chunk: bytes) -> str:
         if chunk.isalnum():  # of bytes: ASCII letters and digits only, so one word
             word = chunk.decode("ascii")
-            if self._cased and _HUMP.search(word):
+            if self._cased and not word.islower() and _HUMP.search(word):
                 return " ".join(token for _, _, token in self._located_word(word))
             return self._token(word.lower())
         text = chunk.decode("utf-8", "surrogatepass")
@@ -483,8 +483,9 @@ def analyse(
 
 
 def _begins_with(text: str, title: str) -> bool:
-    start = text[: 2 * len(title) + 100]
-    return " ".join(start.split()).startswith(" ".join(title.split()))
+    start, title = text[: 2 * len(title) + 100].lstrip(), title.lstrip()
+    same = start[:1] == title[:1]  # or the rest need not be looked at
+    return same and " ".join(start.split()).startswith(" ".join(title.split()))
 
 
 MOST_CHARACTERS = 200_000
