@@ -429,7 +429,7 @@ def memory_bytes(options: ReadOptions) -> int:
     return max(MEMORY_BYTES, MEMORY_BYTES * options.max_document_bytes // USUAL_DOCUMENT_BYTES)
 
 
-_BLOCK = 1_000_000
+_BLOCK, _ASCII = 1_000_000, 128
 _WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 
 
@@ -474,7 +474,8 @@ def has_too_many_words(text: str, most: int = MOST_DIFFERENT_WORDS) -> bool:
     """Tell whether a text has more different words, or pairs of characters, than a limit."""
     words: set[str] = set()
     pairs: set[str] = set()
-    only_words = text.isascii()
+    others = len(text) - len(text.encode("ascii", "ignore"))
+    only_words = not others or 2 * others + _ASCII**2 <= most  # so many pairs there can be
     for start in range(0, len(text), _BLOCK):
         block = text[start : start + _BLOCK]
         words.update(_WORD.findall(block))

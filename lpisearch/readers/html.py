@@ -184,21 +184,19 @@ def text_of_tree(body: LexborNode, *, furniture: bool = False) -> HtmlText:
     while node is not None:
         if node.is_text_node:
             lines.add(node.text_content or "")
-            entered = None
         else:
             tag = node.tag or ""
             shown = lines.begin(tag) and (furniture or not is_furniture(node, tag, lines.articles))
-            entered = node.child if shown else None
-        if entered is not None:
-            node = entered
-            continue
+            if shown and (child := node.child) is not None:
+                node = child
+                continue
+            lines.end(tag)
         # Up to the first element that has a next one, ending each on the way.
         while (following := node.next) is None:
-            lines.end(node.tag or "")
             node = node.parent
             if node is None or node.mem_id == body.mem_id:
                 return lines.gathered()
-        lines.end(node.tag or "")
+            lines.end(node.tag or "")
         node = following
     return lines.gathered()
 
@@ -207,9 +205,8 @@ def is_furniture(node: LexborNode, tag: str, articles: int) -> bool:
     """Tell whether an element, inside some articles or sections, is not about the page's topic."""
     if tag in _ABOUT_PAGE and not articles:
         return tag != "header" or node.css_first("h1") is None
-    if tag not in _NAMED:
+    if tag not in _NAMED or not (named := node.attributes):
         return False
-    named = node.attributes
     names = f"{named.get('class') or ''} {named.get('id') or ''}".casefold().split()
     return named.get("role") in _FURNITURE_ROLES or not _FURNITURE_NAMES.isdisjoint(names)
 
@@ -242,13 +239,15 @@ def is_hostile(source: str) -> bool:
     """
     depth = formatting = begun_anew = 0
     for tag in _NESTING_TAG.finditer(source) if source.count("<") > DEEPEST else ():
-        name = tag[2].lower()
+        ends, name = tag.groups()
+        name = name.lower()
+        is_nested = name not in _NEVER_NESTED
         if name in _FORMATTING:
-            formatting = max(0, formatting - 1) if tag[1] else formatting + 1
-        elif tag[1] or name in _NEVER_NESTED:
+            formatting += 1 if not ends else -1 if formatting else 0
+        elif ends or not is_nested:
             begun_anew += formatting
-        if name not in _NEVER_NESTED:
-            depth = max(0, depth - 1) if tag[1] else depth + 1
+        if is_nested:
+            depth += 1 if not ends else -1 if depth else 0
         if depth > DEEPEST or begun_anew > _MOST_BEGUN_ANEW:
             return True
     return any(len(tag[0].split()) > _MOST_ATTRIBUTES for tag in _LONG_TAG.finditer(source))

@@ -383,8 +383,10 @@ def _info_marked(text: str) -> Marked:
         for line in without_overstrikes(body).split("\n"):
             if _INFO_UNDERLINE.match(line) and lines and (name := lines[-1].strip()):
                 headings.append((len(lines) - 1, name))
-            else:
+            elif "::" in line:
                 lines.append(_INFO_REFERENCE.sub(r"\1", _INFO_MENU.sub(r"\1: ", line)))
+            else:
+                lines.append(line)
     return lines or head.split("\n"), headings, facts
 
 
