@@ -199,7 +199,7 @@ def test_every_error_has_a_status() -> None:
     assert {name for name, status in statuses.items() if status >= 500} == damage | own
     assert {statuses[name] for name in away} == {503}
     for error in (errors.LibraryTooNew(Path("a.db"), "9"), errors.BadOption("k", "is wrong")):
-        said = json.loads(problem_of(error).body)
+        said = json.loads(bytes(problem_of(error).body))
         unavailable = isinstance(error, errors.LibraryTooNew)
         assert said["title"] == ("Library unavailable" if unavailable else "Invalid value")
 
