@@ -1,6 +1,5 @@
 """What the pages show is true: their code runs, the guides name all that has to be done."""
 
-import io
 import json
 import os
 import re
@@ -10,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -71,7 +69,7 @@ def _shown(words: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", _Aside(screen))
-        patch.setattr("lpisearch.cli.output.sys", SimpleNamespace(stderr=io.StringIO()))
+        patch.setattr("rich.progress.Progress.start", lambda _bar: None)
         patch.setenv("COLUMNS", "80")
         patch.setenv("TERM", "xterm")
         patch.delenv("NO_COLOR", raising=False)
@@ -162,7 +160,7 @@ def test_a_reader_is_what_its_guide_says(tmp_path: Path) -> None:
     (package / "readers" / "recipe.py").write_text(code, encoding="utf-8")
     registry = package / "readers" / "registry.py"
     lines = registry.read_text(encoding="utf-8")
-    lines = lines.replace("    rtf,\n", "    recipe,\n    rtf,\n", 1)
+    lines = lines.replace("    plaintext,\n", "    plaintext,\n    recipe,\n", 1)
     first = "        plaintext.YAML_READER,\n"
     lines = lines.replace(first, f"        recipe.READER,\n{first}")
     registry.write_text(lines, encoding="utf-8")
