@@ -108,9 +108,8 @@ async def _client(
         while time.perf_counter() < until:
             if thinks:
                 await asyncio.sleep(chance.uniform(0, 2 * _THINKS))
-                if reader.at_eof():  # the server closes a connection that is idle for long
-                    writer.close()
-                    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()  # the server gives up on a connection that is idle for long
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
             begun = time.perf_counter()
             writer.write(f"GET {question()} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             await writer.drain()
