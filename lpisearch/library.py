@@ -771,13 +771,16 @@ def open_library(
     return Library(default_path() if path is None else parse_location(path), encoder)
 
 
-def load_search(library: Location) -> None:
-    """Search once, and read the word lists of its languages, which forked processes then share."""
+def load_search(library: Library) -> None:
+    """Import the search code, open the index, count facets and read the lists of words.
+
+    Processes that are forked afterwards share what stays in memory.
+    """
     from lpisearch.text.vocabulary import general_words
 
-    with suppress(Exception), Library(library) as opened:  # requests report what is wrong
-        opened.search("a", options=SearchOptions(k=1, facets=True))
-        with opened._snapshot(SearchOptions()) as snapshot:  # noqa: SLF001 (of this class)
+    with suppress(Exception):  # requests report what is wrong with a library
+        library.search("a", options=SearchOptions(k=1, facets=True))
+        with library._snapshot(SearchOptions()) as snapshot:  # noqa: SLF001 (of this module)
             for language in snapshot.languages:
                 general_words(language)
 

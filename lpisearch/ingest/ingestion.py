@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _IDS = ("file", "global")
 _PROGRESS_SECONDS = 0.1
-_SETTLED_DOCUMENTS = 1000
+_VACUUM_DOCUMENTS = 1000
 _SHARED_BYTES = 4 * MEBIBYTE  # below, to pass on small files takes longer than to read them
 
 
@@ -97,8 +97,8 @@ def run_ingest(
             tokenise.set_language(store, [file.path for file in files])
             tokenise.look_again(store)
             report = recorder.report
-            if report.added + report.updated >= _SETTLED_DOCUMENTS:
-                store.settle()
+            if report.added + report.updated >= _VACUUM_DOCUMENTS:
+                store.vacuum()
             report.notes.extend(tokenise.notes())
             report.notes.extend(_skip_notes(recorder.by_option))
             report.notes.extend(_label_notes(recorder.folders.labels, paths))

@@ -72,8 +72,8 @@ class Store(ABC):
     def size_bytes(self) -> int:
         """Return the size on disk."""
 
-    def settle(self) -> None:  # noqa: B027 (a file has nothing to settle)
-        """Tidy up after many writes what a server would only tidy up some minutes later."""
+    def vacuum(self) -> None:  # noqa: B027 (a file needs none)
+        """Do after many writes what a server would only do some minutes later, if it can."""
 
     @contextmanager
     def reading(self) -> Iterator[ReadTransaction]:

@@ -28,7 +28,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from lpisearch.errors import BadOption, LpiSearchError
 from lpisearch.library import load_search
 from lpisearch.messages import system_reason
-from lpisearch.options import SearchOptions, ServeSettings
+from lpisearch.options import ServeSettings
 from lpisearch.web import api, pages
 from lpisearch.web.connections import Connections, without_repeats
 from lpisearch.web.jobs import INTERRUPTED, adopt, now, state_file
@@ -157,9 +157,9 @@ def serve(
         if settings.workers == 1:
             return serve_sockets(states, sockets)
         for state in states:
+            load_search(state.library)
             state.records.close()
             state.library.close()  # no connection is shared with a worker
-            load_search(state.library.path)
         began = now()
 
         def serve_worker(number: int) -> None:
@@ -391,19 +391,15 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     await state.in_thread(lambda: jobs.close(_PATIENCE_SECONDS))
 
 
-_QUESTION = "a"
-
-
 def warm_up(library: Library, on_end: Callable[[], None] = lambda: None) -> Thread:
-    """Import the search code, open the index and count facets, in a background thread."""
+    """Load what a search needs in a background thread."""
     thread = Thread(target=_open, args=(library, on_end), name="warming", daemon=True)
     thread.start()
     return thread
 
 
 def _open(library: Library, on_end: Callable[[], None]) -> None:
-    with suppress(Exception):  # requests report what is wrong with a library
-        library.search(_QUESTION, options=SearchOptions(k=1, facets=True))
+    load_search(library)
     on_end()
     # These objects stay until the end: the garbage collector, which pauses all responses, can
     # ignore them.

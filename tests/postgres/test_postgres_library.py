@@ -220,6 +220,24 @@ def test_the_planner_knows_a_large_ingest(
     sound_at(address)
 
 
+def test_an_ingest_needs_no_vacuum(
+    address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `statement_timeout` may end it: the documents are there, and so is the rest of the run."""
+    tried: list[str] = []
+
+    def fails(*_words: Any, **_settings: Any) -> Any:
+        tried.append("vacuum")
+        raise psycopg.errors.QueryCanceled
+
+    monkeypatch.setattr("lpisearch.ingest.ingestion._VACUUM_DOCUMENTS", 1)
+    monkeypatch.setattr("lpisearch.storage.postgres.store.connect", fails)
+    (tmp_path / "one.txt").write_text("A lighthouse.", encoding="utf-8")
+    with Library(address) as library:
+        assert library.ingest(tmp_path / "one.txt").added == 1
+    assert tried
+
+
 def test_texts_are_compressed_as_the_server_can(address: Address, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("A lighthouse and a ship. " * 1000, encoding="utf-8")
     with Library(address) as library:

@@ -216,6 +216,7 @@ held AS (SELECT name, n FROM path WHERE {number} = (SELECT count(*) FROM pg_cata
 SELECT array(SELECT name FROM held ORDER BY n), set_config('search_path', (SELECT quote_ident(
     coalesce((SELECT name FROM held ORDER BY n LIMIT 1), current_schema())) || ', pg_temp'), false)
 """.format(number=len(OWN_TABLES), names=", ".join(f"'{name}'" for name in sorted(OWN_TABLES)))  # noqa: S608 (constant names)
+# LZ4 where the server has it: each query unpacks a lot.
 _COMPRESS = """SELECT set_config(name, 'lz4', false) FROM pg_catalog.pg_settings
 WHERE name = 'default_toast_compression' AND 'lz4' = ANY(enumvals); """
 _LIMITS = {  # with the server's version that has them
@@ -226,11 +227,7 @@ _LIMITS = {  # with the server's version that has them
 
 
 def _settle(connection: psycopg.Connection[Any], place: Address, options: str) -> None:
-    """Pin the schema of a session, and lift the limits of time that the address does not set.
-
-    What it writes is compressed by LZ4 where the server has that: phrases and words read it, which
-    takes less than half the time.
-    """
+    """Pin the schema of a session, and lift the limits of time that the address does not set."""
     before, connection.autocommit = connection.autocommit, True
     version = connection.info.server_version
     limits = [name for name, since in _LIMITS.items() if name not in options and version >= since]

@@ -7,11 +7,14 @@ full-text index with the tokens.
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 from sqlalchemy import Table, select, text
 
+from lpisearch.errors import LibraryError
 from lpisearch.model.documents import DocumentRow, Finding, Source
 from lpisearch.storage.changes import SQLChanges
 from lpisearch.storage.dialects import columns_of, sealed
@@ -19,7 +22,7 @@ from lpisearch.storage.health import Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import damaged
 from lpisearch.storage.metadata import SQLSources
 from lpisearch.storage.postgres import schema
-from lpisearch.storage.postgres.database import connect, copy_rows, state_token, translate_errors
+from lpisearch.storage.postgres.database import connect, copy_rows, state_token
 from lpisearch.storage.postgres.fulltext import PostgreSQLLexical, as_vector
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 from lpisearch.storage.tables import DOCUMENTS, LABELS, METADATA, SOURCES, TOKENS
@@ -93,7 +96,7 @@ _SIZE = text(
 
 
 _QUERIED = "documents, document_terms, document_tokens, document_traits, labels"
-_SETTLE = f"VACUUM (ANALYZE, SKIP_LOCKED) {_QUERIED}"
+_VACUUM = f"VACUUM (ANALYZE, SKIP_LOCKED) {_QUERIED}"
 
 
 class LibraryStore(Store):
@@ -107,13 +110,13 @@ class LibraryStore(Store):
         with self._database.reading() as connection:
             return int(connection.execute(_SIZE).scalar_one())
 
-    def settle(self) -> None:
+    def vacuum(self) -> None:
         """Empty the list of terms that each query reads whole, and count rows for the planner.
 
-        Only the owner may: others leave it to the server. What others settle is skipped.
+        Only the owner may. What fails or is locked is left to the server.
         """
-        with translate_errors(self.path), connect(self.path, autocommit=True) as connection:
-            connection.execute(_SETTLE)
+        with suppress(LibraryError, psycopg.Error), connect(self.path, autocommit=True) as own:
+            own.execute(_VACUUM)
 
 
 _FOUND = "SELECT d.id, d.external_id, d.source_id, d.position, d.content_hash FROM documents d"
