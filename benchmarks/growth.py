@@ -14,7 +14,6 @@ import json
 import tempfile
 import time
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
 
     Records = list[dict[str, Any]]
     Work = Callable[[], object]
+    Measure = Callable[[Work, int], float]
 
+DOCUMENTS = 16_000
 ROUNDS = 3
 FIELDS = 100  # of the metadata of each document
 SEED = 7
@@ -42,37 +43,36 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
     scale = 10 if parser.parse_args().quick else 1
     rows: dict[str, dict[str, str]] = {}
+    every = list(documents(DOCUMENTS // scale, SEED))
     with tempfile.TemporaryDirectory() as folder, one_blas_thread():
-        for size, verb, exponent in measured(Path(folder), scale):
-            rows.setdefault(verb, {})[size] = exponent
-            print(f"{verb} by {size}: {exponent}", flush=True)
+        for size, verb, exponent in measured(every, Path(folder), least_seconds):
+            rows.setdefault(verb, {})[size] = f"{exponent:.2f}"
+            print(f"{verb} by {size}: {exponent:.2f}", flush=True)
     sizes = list(dict.fromkeys(size for row in rows.values() for size in row))
     print(f"\n| | {' | '.join(sizes)} |\n|---|{'---:|' * len(sizes)}")
     for verb, row in rows.items():
         print(f"| {verb} | {' | '.join(row.get(size, '') for size in sizes)} |")
 
 
-def measured(folder: Path, scale: int) -> Iterator[tuple[str, str, str]]:
-    """Yield what grows, the verb, and the exponent."""
-    every = list(islice(documents(16_000 // scale, SEED), 16_000 // scale))
+def measured(every: Records, folder: Path, measure: Measure) -> Iterator[tuple[str, str, float]]:
+    """Yield what grows, the verb, and the exponent, from libraries of some of the documents."""
     for number, record in enumerate(every):
         record["metadata"] = {f"field{at}": str(number % 2) for at in range(FIELDS)}
-    base = every[: 4_000 // scale]
-    by_documents = {n: every[:n] for n in (1_000, 2_000, 4_000, 8_000, 16_000) if n >= 1_000}
-    by_documents = {n // scale: every[: n // scale] for n in by_documents}
-    yield from built("documents", folder, by_documents)
+    base = every[: len(every) // 4]
+    some = [len(every) // part for part in (16, 8, 4, 2, 1)]
+    yield from built("documents", folder, {n: every[:n] for n in some}, measure)
     by_labels = {
         n: [record | {"labels": [f"label {at % n}"]} for at, record in enumerate(base)]
         for n in (4, 16, 64)
     }
-    yield from built("labels", folder, by_labels)
+    yield from built("labels", folder, by_labels, measure)
     by_length = {
         n: [record | {"text": _long(record, n)} for record in base[:400]] for n in _LENGTHS
     }
-    yield from built("words a document", folder, by_length)
-    with _library(folder / "asked.db", every[: 8_000 // scale]) as library:
+    yield from built("words a document", folder, by_length, measure)
+    with _library(folder / "asked.db", every[: len(every) // 2]) as library:
         library.index()
-        yield from asked(library, every[0]["text"].split(), scale)
+        yield from asked(library, every[0]["text"].split(), measure)
 
 
 _LENGTHS = (100, 400, 1_600)
@@ -83,15 +83,16 @@ def _long(record: dict[str, Any], words: int) -> str:
     return " ".join((own * (words // len(own) + 1))[:words])
 
 
-def built(size: str, folder: Path, corpora: dict[int, Records]) -> Iterator[tuple[str, str, str]]:
+def built(
+    size: str, folder: Path, corpora: dict[int, Records], measure: Measure
+) -> Iterator[tuple[str, str, float]]:
     """Measure libraries of several sizes: ingest, index, and questions of each."""
-    times: dict[str, list[float]] = {}
+    taken: dict[str, list[float]] = {}
     for n, records in corpora.items():
         path = folder / f"{size.replace(' ', '-')}{n}.db"
-        begun = time.process_time()
-        with _library(path, records) as library:
-            times.setdefault("ingest", []).append(time.process_time() - begun)
-            times.setdefault("index", []).append(_least(library.index, 1))
+        taken.setdefault("ingest", []).append(measure(partial(_library, path, records), 1))
+        with Library(path) as library:
+            taken.setdefault("index", []).append(measure(library.index, 1))
             words = " ".join(records[0]["text"].split()[:5])
             works: dict[str, Work] = {
                 "search": partial(library.search, words),
@@ -104,16 +105,17 @@ def built(size: str, folder: Path, corpora: dict[int, Records]) -> Iterator[tupl
             }
             for verb, work in works.items():
                 work()
-                times.setdefault(verb, []).append(_least(work))
-    for verb, taken in times.items():
-        yield size, verb, fitted(list(corpora), taken)
+                taken.setdefault(verb, []).append(measure(work, ROUNDS))
+    for verb, each in taken.items():
+        yield size, verb, fitted(list(corpora), each)
 
 
-def asked(library: Library, words: list[str], scale: int) -> Iterator[tuple[str, str, str]]:
+def asked(library: Library, words: list[str], measure: Measure) -> Iterator[tuple[str, str, float]]:
     """Ask one library for more and more."""
     text = " ".join(words[:5])
     conditions = [(f"field{at}", "0") for at in range(FIELDS)]
-    offsets = [n // scale for n in (300, 1_000, 3_000)]
+    number = library.status()["documents"]
+    offsets = [number // part for part in (27, 8, 3)]
     sizes: dict[str, dict[int, Work]] = {
         "results": {n: partial(library.search, text, k=n) for n in (10, 30, 100, 300)},
         "offset": {n: partial(library.search, text, offset=n) for n in offsets},
@@ -131,7 +133,7 @@ def asked(library: Library, words: list[str], scale: int) -> Iterator[tuple[str,
         taken = []
         for work in works.values():
             work()
-            taken.append(_least(work))
+            taken.append(measure(work, ROUNDS))
         yield size, "search", fitted(list(works), taken)
 
 
@@ -140,9 +142,9 @@ def _filtered(library: Library, text: str, conditions: tuple[tuple[str, str], ..
         return fresh.search(text, where=Filter(metadata=conditions))
 
 
-def fitted(sizes: list[int], taken: list[float]) -> str:
-    """Return the exponent that fits times by size."""
-    return f"{np.polyfit(np.log(sizes), np.log(np.maximum(taken, 1e-5)), 1)[0]:.2f}"
+def fitted(sizes: list[int], taken: list[float]) -> float:
+    """Return the exponent that fits what was taken by size."""
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(taken, 1e-5)), 1)[0])
 
 
 def _library(path: Path, records: Records) -> Library:
@@ -153,7 +155,8 @@ def _library(path: Path, records: Records) -> Library:
     return library
 
 
-def _least(work: Work, rounds: int = ROUNDS) -> float:
+def least_seconds(work: Work, rounds: int) -> float:
+    """Return the least seconds of the processor that some work takes."""
     taken = []
     for _ in range(rounds):
         begun = time.process_time()
