@@ -23,9 +23,10 @@ from benchmarks.papers.comparison import Comparison, averaged, with_average
 from benchmarks.papers.curves import as_series, as_table, collected
 from benchmarks.papers.draws import kept_draws, read_draws, write_draws
 from benchmarks.papers.freshness import (
+    changed,
     commit_of_code,
     commits,
-    modules_of,
+    definitions,
     recomputed,
     stale,
 )
@@ -42,6 +43,7 @@ from lpisearch.model.reports import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benchmarks.papers.freshness import Code
     from benchmarks.papers.protocol import Part, Results
 
 ROOT = Path(__file__).parents[3]
@@ -187,12 +189,44 @@ def test_what_was_measured_on_other_code_is_listed(tmp_path: Path) -> None:
     """A table names the commits of each method; one whose code has changed since is stale."""
     measured = [("lsi", {"commit": "b"}), ("lsi", {"commit": "a"}), ("olpi", {})]
     assert commits(measured) == {"lsi": ["a", "b"], "olpi": [""]}
-    assert "lpisearch/methods/gram.py" in modules_of("olpi")
-    assert "lpisearch/methods/gram.py" not in modules_of("lsi")
     now = commit_of_code()
     own = {"parameters": {"commits": f"lsi: {now}, olpi: "}}
     (tmp_path / "one.json").write_text(json.dumps(own))
-    assert list(stale(tmp_path)) == ["one: olpi was measured before commits were kept."]
+    assert list(stale(tmp_path)) == ["one: olpi measured before commits were kept."]
+
+
+def test_a_method_changes_with_what_it_computes_alone() -> None:
+    """Texts, types, imports, errors and what it does not use may change, and modules may move."""
+    old = """
+from one import STEPS
+def fit(X: int) -> int:
+    "Fit."
+    steps = {}
+    if X < 0:
+        raise ValueError("less than 0")
+    return X * STEPS
+def steps():
+    return 1
+"""
+    new = """
+def fit(X):
+    "Solve."
+    from two import STEPS
+    steps = {}
+    if X < 0:
+        raise ValueError("negative")
+    return X * STEPS
+def steps():
+    return 2
+"""
+
+    def code(text: str, steps: int) -> Code:
+        return {name: {each} for name, each in definitions(f"{text}STEPS: int = {steps}")}
+
+    assert changed(code(old, 3), code(new, 3), ["fit"]) == []
+    assert changed(code(old, 3), code(new, 4), ["fit"]) == ["STEPS"]
+    assert changed(code(old, 3), code(new.replace("X *", "1 *"), 3), ["fit"]) == ["fit"]
+    assert changed(code(old, 3), code(new, 3), ["steps"]) == ["steps"]
 
 
 def test_printed_means_are_compared_with_those_of_draws(tmp_path: Path) -> None:
