@@ -32,6 +32,7 @@ from benchmarks.papers.freshness import (
 )
 from benchmarks.papers.measures import Measure
 from benchmarks.papers.methods import Method
+from benchmarks.papers.overview import overview
 from benchmarks.papers.pages import write_overview, write_table
 from benchmarks.papers.protocol import Extent
 from benchmarks.papers.published import AVERAGE, FOLDER, Published, Value
@@ -256,6 +257,41 @@ def test_printed_means_are_compared_with_those_of_draws(tmp_path: Path) -> None:
     # Pages of before draws were kept do not say how many measurements they rest on.
     page.write_text(json.dumps({"parameters": {}, "tables": tables}))
     assert recomputed(page, found) == (0, [], 6)
+
+
+def test_the_overview_finds_the_nearest_reading_and_drops_no_average(tmp_path: Path) -> None:
+    reading = {"starts": "k-means++", "rows": "as they are", "terms": None}
+    others = dict.fromkeys(("LSI", "LPI", "SPG", "SLPI", "FSSL", "LPFL"), "50.0 (3)")
+    grid: list[dict[str, Any]] = [
+        reading | others | {"dimensions": "c", "terms": "78.0", "RLPI": "98.0"},
+        reading | others | {"dimensions": "c − 1", "RLPI": "90.0"},
+    ]
+    one: dict[str, Any] = {
+        "method": "SPCA",
+        "paper": 60.0,
+        "measured": 47.0,
+        "difference": -13.0,
+        "draws": 1,
+    }
+    few = [{"c": "2"} | one, {"c": "average"} | one]
+    for name, table, rows in (
+        ("rlpi-2007-readings", "rlpi-2007-readings-AC", grid),
+        ("spg-2008-4", "spg-2008-4-AC", few),
+    ):
+        tables = [{"name": table, "title": "AC, %: paper / measured", "rows": rows}]
+        report = {"parameters": {"form": "full"}, "tables": tables}
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+    shown = [[cell.strip() for cell in line.split("|")[1:-1]]
+             for line in overview(tmp_path, PAPERS).splitlines()]  # fmt: skip
+    nearest = "c, k-means++, as they are"
+    assert ["rlpi-2007-2", "RLPI", "98.4", "90", nearest, "98", "yes"] in shown
+    assert ["lpp-2005-2", "Kmeans", "91.8", "78", nearest, "78", "no"] in shown
+    assert ["spg-2008-4", "SPCA", "60", "47", "", "-13", "1", "1"] in shown
+    assert ["spg-2008-4", "AC, %", "1", "SPCA 1"] in shown
+
+
+def test_the_overview_is_that_of_its_tables() -> None:
+    assert (PAGES / "README.md").read_text("utf-8") == overview(PAGES, PAPERS)
 
 
 @pytest.mark.data
