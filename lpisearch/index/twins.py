@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,11 +138,10 @@ def _are_alike(pairs: Numbers, terms: DocumentTerms, vectors_at: VectorsAt) -> N
 
 
 # Codes of languages in paths, beside those that can be stated.
-_FURTHER_CODES = {
+_CODES = {code: {name} for code, name in LANGUAGE_CODES.items()} | {
     "zh": {"chinese"}, "ja": {"japanese", "chinese"}, "ko": {"korean"}, "th": {"thai"},
     "uk": {"ukrainian", "russian"}, "c": {"english"},
 }  # fmt: skip
-_CODES = {code: {name} for code, name in LANGUAGE_CODES.items()} | _FURTHER_CODES
 _CODE = re.compile(
     r"(?:^|(?<=[/._-]))([a-z]{2}|C)(?:[_-](?:[a-z]{2}|hans|hant|latn|cyrl))?(?=[/.]|$)",
     re.IGNORECASE,
@@ -156,14 +154,9 @@ def version_groups(
     """Join the groups of documents whose paths differ by the code of their own language alone.
 
     `guide/de/index.html` and `guide/index.en.html` are versions of `guide/index.html`, if the one
-    is in German and the other in English. Versions are of at least two languages, and of files of
-    one document each.
+    is in German and the other in English: files of one document each, in at least two languages.
     """
     times = Counter(paths)
-    main = max(Counter(languages).items(), key=itemgetter(1), default=("", 0))[0]
-    own = zip(paths, languages, strict=True)
-    if not any(path and language != main and times[path] == 1 for path, language in own):
-        return leaders  # as in a library of one file
     named: dict[str, list[int]] = {}
     for number, (path, language) in enumerate(zip(paths, languages, strict=True)):
         if path and times[path] == 1:

@@ -110,9 +110,11 @@ class Snapshot:
         def find() -> NDArray[np.int32]:
             from lpisearch.index.twins import version_groups
 
-            facts = self.transaction.documents.paths()
-            rows = engine.index.document_rows.tolist()
-            paths, languages = zip(*(facts.get(row, ("", "")) for row in rows), strict=True)
+            facts = self.transaction.documents.paths(next(iter(self.languages)))
+            if not facts:  # as in a library of one file
+                return twins
+            own = (facts.get(row, ("", "")) for row in engine.index.document_rows.tolist())
+            paths, languages = zip(*own, strict=True)
             return version_groups(paths, languages, twins)
 
         groups: NDArray[np.int32] = self.remember(f"versions {entry.folder}", find)

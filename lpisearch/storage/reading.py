@@ -114,6 +114,10 @@ coalesce(language, ''), coalesce({SENDER}, '') FROM documents
 LEFT JOIN document_traits ON document_id = documents.id ORDER BY documents.id"""  # noqa: S608 (constants)
 _PATHS = """SELECT documents.id, path, coalesce(language, '') FROM documents
 LEFT JOIN document_traits ON document_id = documents.id"""
+_HAS_FILE_IN = """SELECT EXISTS (SELECT 1 FROM document_traits
+JOIN documents AS one ON one.id = document_id
+WHERE language NOT IN ('', ?) AND one.path <> '' AND NOT EXISTS (SELECT 1 FROM documents AS other
+WHERE other.source_id = one.source_id AND other.path = one.path AND other.id <> one.id))"""
 _BY_HAND = f"""SELECT external_id, name, added FROM label_edits
 JOIN documents ON documents.id = document_id WHERE document_id {AMONG}
 ORDER BY documents.id, name"""  # noqa: S608 (constants)
@@ -245,9 +249,10 @@ class SQLDocuments:
         """
         return list(self.connection.rows(_EVERY_TRAITS))
 
-    def paths(self) -> dict[int, tuple[str, str]]:
-        """Return path and language of all documents, by key."""
-        return {key: (path, language) for key, path, language in self.connection.rows(_PATHS)}
+    def paths(self, language: str) -> dict[int, tuple[str, str]]:
+        """Return path and language of all, by key; {} if all files are in one language."""
+        rows = self.connection.rows(_PATHS) if self.connection.value(_HAS_FILE_IN, language) else ()
+        return {key: (path, language) for key, path, language in rows}
 
     def sort_values(self, sort: str) -> list[tuple[int, str]]:
         """Return the date, the title or the path of every document, by key."""

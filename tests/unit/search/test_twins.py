@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from tests.searching import run_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+from pathlib import Path
 
 WORDS = np.random.default_rng(3).permutation([f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou"
                                               for c in "lmnrst"]).tolist()  # fmt: skip
@@ -161,3 +162,20 @@ def test_a_page_in_several_languages_is_one_result(tmp_path: Path) -> None:
             every = library.search(query, collapse=False)
             assert sum(hit.id.endswith("keeper.txt") for hit in every) == 3
             assert not any(hit.versions for hit in every)
+        with library._session.reading() as transaction:
+            assert transaction.documents.paths("english")
+
+
+def test_documents_of_one_file_are_no_versions(tmp_path: Path) -> None:
+    """Their paths need not be read."""
+    texts = [
+        "The lighthouse stands on the cliff, and its keeper who lives there came in 1904.",
+        "Der Leuchtturm steht auf der Klippe, und sein Wärter, der dort lebt, kam 1904.",
+    ] * 3
+    lines = [json.dumps({"id": str(at), "text": text}) for at, text in enumerate(texts)]
+    (tmp_path / "records.de.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with lpisearch.open(tmp_path / "library.db") as library:
+        library.ingest(tmp_path / "records.de.jsonl")
+        with library._session.reading() as transaction:
+            assert set(transaction.documents.languages()) == {"english", "german"}
+            assert not transaction.documents.paths("english")
