@@ -10,6 +10,7 @@ from benchmarks.papers.clustering import WHOLE
 from benchmarks.papers.freshness import are_kept
 from benchmarks.papers.prose import FOLDER as CONTENTS
 from benchmarks.papers.published import AVERAGE, Published
+from benchmarks.papers.tables import NOT_COMPLETE
 from lpisearch.model.report_text import as_markdown
 from lpisearch.model.reports import Table
 
@@ -138,10 +139,13 @@ def _row(paper: Paper, name: str, report: dict[str, Any]) -> dict[str, Cell]:
         if row.get("difference") is not None and _is_per_cent(table["name"])
         and "average" not in row.values()
     ]  # fmt: skip
+    extent = report["parameters"].get("extent", "")
+    made = extent.partition(f"{NOT_COMPLETE} ")[2].partition(" measurements")[0]
     return {
         "table": name,
         "page": f"@{paper.name}",
         "form": report["parameters"]["form"],
+        "measurements": made or "all",
         "draws": "kept" if are_kept(report) else "not kept",
         "values compared": len(differences) or None,
         "mean difference, points": round(fmean(differences), 2) if differences else None,

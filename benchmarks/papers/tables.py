@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Found: TypeAlias = "Callable[[str, Results], Findings]"
 
 FORMS = ("short", "full")
+NOT_COMPLETE = "**Not complete**:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Findings:
         if not left:
             return replace(self, measured=parts)
         said = (
-            f"{self.extent} **Not complete**: {parts - left:,} of {parts:,} measurements were "
+            f"{self.extent} {NOT_COMPLETE} {parts - left:,} of {parts:,} measurements were "
             "made, the first draws of each; every value shows its number of draws."
         )
         return replace(self, extent=said, measured=parts - left)

@@ -279,7 +279,8 @@ def test_the_overview_finds_the_nearest_reading_and_drops_no_average(tmp_path: P
         ("spg-2008-4", "spg-2008-4-AC", few),
     ):
         tables = [{"name": table, "title": "AC, %: paper / measured", "rows": rows}]
-        report = {"parameters": {"form": "full"}, "tables": tables}
+        extent = Findings("50 draws.").with_left(4, 8).extent
+        report = {"parameters": {"form": "full", "extent": extent}, "tables": tables}
         (tmp_path / f"{name}.json").write_text(json.dumps(report))
     shown = [[cell.strip() for cell in line.split("|")[1:-1]]
              for line in overview(tmp_path, PAPERS).splitlines()]  # fmt: skip
@@ -288,6 +289,11 @@ def test_the_overview_finds_the_nearest_reading_and_drops_no_average(tmp_path: P
     assert ["lpp-2005-2", "Kmeans", "91.8", "78", nearest, "78", "no"] in shown
     assert ["spg-2008-4", "SPCA", "60", "47", "", "-13", "1", "1"] in shown
     assert ["spg-2008-4", "AC, %", "1", "SPCA 1"] in shown
+    assert next(row[2:5] for row in shown if row[:1] == ["spg-2008-4"]) == [
+        "full",
+        "4 of 8",
+        "not kept",
+    ]
 
 
 def test_the_overview_is_that_of_its_tables() -> None:
