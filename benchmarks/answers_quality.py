@@ -1,10 +1,10 @@
 """The effect of packed vectors, and of comparing feedback with the best documents only.
 
 Run `python -m benchmarks.answers_quality [COLLECTION …]`. Each collection is indexed once by
-default options, with its places as float32. Then the same places are packed as those of a large
-library are (int16) and of a very large one (int8), and the questions are asked again. "best alone"
-is what both do besides: the moved question is compared with a twentieth of all (200 at least), and
-standardised by moments. AP in points of a hundred; "ten" is the share of the first ten that stay.
+default options. Then the same places are packed in two bytes (int16) and in one (int8), and the
+same map in one ("map"), and the questions are asked again. "best alone" is what large libraries do
+besides: the moved question is compared with a twentieth of all (200 at least), and standardised by
+moments. AP in points of a hundred; "ten" is the share of the first ten that stay.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks import arguments
 from benchmarks.retrieval import DATA, ENGLISH, average_precision, judged_of, questions_of
+from lpisearch.index import subspace
 from lpisearch.index.build import build_index
 from lpisearch.index.subspace import SubspaceIndex, vector_arrays
 from lpisearch.ingest.ingestion import run_ingest
@@ -59,23 +61,26 @@ class Asked(NamedTuple):
 def main() -> None:
     """Print a line for each collection."""
     names = arguments.names(__doc__, "COLLECTION", ENGLISH) or ENGLISH
-    heads = [head for by in ("semantic", "hybrid") for head in (by, "int16", "int8")]
+    heads = [head for by in ("semantic", "hybrid") for head in (by, "int16", "int8", "map")]
     print(f"| | {' | '.join(heads)} | int16, best alone | ten | int8, best alone | ten |")
-    print("| :--- |" + " ---: |" * 10)
+    print("| :--- |" + " ---: |" * 12)
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             library = Path(folder) / "one.db"
             run_ingest(library, [str(DATA / name / "docs.jsonl.gz")], IngestOptions())
-            build_index(library, IndexOptions())
+            with patch.object(subspace, "PACKED_FROM", np.inf):
+                build_index(library, IndexOptions())
             print(_line(library, name), flush=True)
 
 
 def _line(library: Path, name: str) -> str:
     index = open_index(library)
     large = [_packed(index, kind) for kind in (np.int16, np.int8)]
-    ways = [(by, each) for by in ("semantic", "hybrid") for each in (index, *large)]
+    loadings = PackedRows.pack(index.packed_loadings.at(slice(None)), np.int8).arrays("loading")
+    mapped = SubspaceIndex(index.manifest, index.arrays | loadings)
+    ways = [(by, each) for by in ("semantic", "hybrid") for each in (index, *large, mapped)]
     asked = [_ask(library, each, name, by) for by, each in ways]
-    plain = asked[3]
+    plain = asked[4]
     with _best_alone():
         alone = [_ask(library, each, name, "hybrid") for each in large]
     cells = [f"{each.precision():.2f}" for each in asked]

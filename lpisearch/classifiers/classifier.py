@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpisearch.numeric.rows import divided_by_lengths
+from lpisearch.numeric.rows import PackedRows, divided_by_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +48,7 @@ _MACHINES = {"svm": "svm", "map-svm": "map_svm"}
 NEIGHBOURS = 20
 _BLOCK = 256
 _COSINES = 16_000_000
+_PACKED_FROM = 1 << 16  # numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ class LabelledSubspace:
     Documents and centres are rows of unit length.
     """
 
-    loadings: Floats
-    vectors: Floats
+    loadings: Floats | PackedRows
+    vectors: Floats | PackedRows
     centroids: Floats
 
 
@@ -99,12 +100,12 @@ class Machine:
     `weights` is terms, or dimensions of the map, x classes.
     """
 
-    weights: Floats
+    weights: Floats | PackedRows
     intercepts: Floats
 
     def scores(self, X: Any) -> Floats:
         """Score rows of X."""
-        return np.asarray(X @ self.weights + self.intercepts)
+        return np.asarray(X @ self.weights[:] + self.intercepts)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -138,10 +139,16 @@ class Classifier:
         }
         return cls(
             labels=tuple(json.loads(named["labels"].tobytes())),
-            subspace=LabelledSubspace(named["loadings"], named["vectors"], named["centroids"]),
+            subspace=LabelledSubspace(
+                PackedRows.of_arrays(named, "loading"),
+                PackedRows.of_arrays(named, "vector"),
+                named["centroids"],
+            ),
             members=Members(named["member_starts"], named["members"]),
             machines={
-                name: Machine(named[f"{stem}_weights"], named[f"{stem}_intercepts"])
+                name: Machine(
+                    PackedRows.of_arrays(named, f"{stem}_weight"), named[f"{stem}_intercepts"]
+                )
                 for name, stem in _MACHINES.items()
                 if f"{stem}_weights" in named
             },
@@ -154,14 +161,14 @@ class Classifier:
         """Return the arrays to store in an index, by name."""
         named: dict[str, NDArray[Any]] = {
             "labels": label_array(self.labels),
-            "loadings": self.subspace.loadings,
-            "vectors": self.subspace.vectors,
             "centroids": self.subspace.centroids,
             "member_starts": self.members.starts,
             "members": self.members.classes,
+            **_stored(self.subspace.loadings, "loading"),
+            **_stored(self.subspace.vectors, "vector"),
         }
         for name, machine in self.machines.items():
-            named[f"{_MACHINES[name]}_weights"] = machine.weights
+            named |= _stored(machine.weights, f"{_MACHINES[name]}_weight")
             named[f"{_MACHINES[name]}_intercepts"] = machine.intercepts
         return {PREFIX + name: array for name, array in named.items()}
 
@@ -195,8 +202,16 @@ class Classifier:
         if part == "centroid":
             return np.asarray(points @ self.subspace.centroids.T)
         if part == "knn":
-            return neighbour_votes(points, self.subspace.vectors, self.members, len(self.labels))
+            return neighbour_votes(points, self.subspace.vectors[:], self.members, len(self.labels))
         return self.machines[part].scores(points)
+
+
+def _stored(rows: Floats | PackedRows, name: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of rows, with a byte per number if there are many."""
+    if not isinstance(rows, PackedRows):
+        is_large = rows.size >= _PACKED_FROM
+        rows = PackedRows.pack(rows, np.int8) if is_large else PackedRows(rows)
+    return rows.arrays(name)
 
 
 def label_array(labels: Sequence[str]) -> NDArray[np.uint8]:

@@ -262,10 +262,10 @@ class _Fitted:
 
     def scores(self, X: csr_array, n_classes: int) -> dict[str, Floats]:
         """Score documents by each part."""
-        points = divided_by_lengths(X @ self.subspace.loadings)
+        points = divided_by_lengths(X @ self.subspace.loadings[:])
         scores = {
             "centroid": points @ self.subspace.centroids.T,
-            "knn": neighbour_votes(points, self.subspace.vectors, self.members, n_classes),
+            "knn": neighbour_votes(points, self.subspace.vectors[:], self.members, n_classes),
         }
         for name, machine in self.machines.items():
             scores[name] = machine.result().scores(X if name == "svm" else points)

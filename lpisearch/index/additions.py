@@ -268,12 +268,8 @@ class _Addition:
 
     def documents(self, counted: _Counted, sequences: Sequence[str]) -> None:
         """Append documents, with the tokens in order of those that have no passages."""
-        packed = self.index.packed_vectors
-        fresh = PackedRows(self._units(self.index.postings, counted, ""))
-        if packed.steps is not None:
-            fresh = PackedRows.pack(fresh.codes, packed.codes.dtype, packed.scales)
-            self.rows["vector_steps"] = np.asarray(fresh.steps)
-        self.rows["vectors"] = fresh.codes
+        vectors = self._units(self.index.postings, counted, "")
+        fresh = self._vectors(self.index.packed_vectors, vectors, "")
         has_column = self.lexicon.columns[self.lexicon.of_names(counted.names)] != NO_COLUMN
         counts = counted.rows.data * ~has_column[counted.rows.indices]
         unknown = np.bincount(counted.rows.row_numbers, counts, len(counted.lengths))
@@ -301,9 +297,10 @@ class _Addition:
         own: dict[str, Any] = {
             "owners": np.array([row for row, _ in cut], np.int32),
             "spans": np.array([one[:2] for _, one in cut], np.int32).reshape(-1, 2),
-            "vectors": self._units(before.postings, _Counted.of(tokens), PASSAGE),
         }
         self.rows.update({f"{PASSAGE}{name}": array for name, array in own.items()})
+        vectors = self._units(before.postings, _Counted.of(tokens), PASSAGE)
+        self._vectors(before.vectors, vectors, PASSAGE)
         self._sequences(before.sequences, tokens, PASSAGE)
         return replace(before, **own)
 
@@ -341,6 +338,12 @@ class _Addition:
         self.arrays.update(with_written(index.written_words, index.written_documents, written))
         tokeniser = Tokenisers().of(index.manifest.tokeniser)
         self.arrays.update(with_spelled(index.plain_spellings, self.lexicon.new, tokeniser))
+
+    def _vectors(self, before: PackedRows, fresh: NDArray[np.float32], prefix: str) -> PackedRows:
+        """Append vectors, packed as those before, and return them."""
+        rows = before.packed_alike(fresh)
+        self.rows.update(replace(rows, scales=None).arrays(f"{prefix}vector"))
+        return rows
 
     def _units(self, postings: Postings, counted: _Counted, prefix: str) -> NDArray[np.float32]:
         """Append the words of documents or passages; return their vectors."""
@@ -386,7 +389,7 @@ class _Addition:
         terms, places, counts = columns
         order, size = np.lexsort((places, terms)), len(lexicon.columns)
         starts = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=size))])
-        own = Entries(starts, places[order].astype(np.int32), counts[order].astype(np.uint16))
+        own = Entries(starts, places[order].astype(np.int32), counts[order].astype(np.uint8))
         self.arrays.update(own.arrays(prefix))
         end = postings.posting_starts[-1:]
         self.rows[f"{prefix}posting_starts"] = np.repeat(end, size - len(postings))
@@ -401,8 +404,9 @@ class _Addition:
         if before is not None:
             writer = SequenceWriter(self.lexicon.numbers)
             writer.add(tokens)
-            starts, terms = writer.finish().starts[1:], writer.finish().terms
-            self.rows.update(Sequences(starts + before.starts[-1], terms).arrays(prefix))
+            own, end = writer.finish(), int(before.starts[-1])
+            own = before.coded_alike(Sequences(own.starts[1:] + end, own.terms), end)
+            self.rows.update(replace(own, codes=None).arrays(prefix))
 
     def _twins(self, fresh: PackedRows) -> None:
         """Let the new documents join groups; only documents with one of their keys are compared.

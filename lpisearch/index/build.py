@@ -20,7 +20,7 @@ from lpisearch.index.pipeline import Corpus, FittedSubspace, fit_subspace, libra
 from lpisearch.index.plan import check_parallelism, parallel, plan_index
 from lpisearch.index.positions import Fields, read_fields
 from lpisearch.index.projection import Samples, with_typed_settings
-from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, loading_arrays, open_index
+from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, open_index, packed_arrays
 from lpisearch.messages import quoted
 from lpisearch.model.reports import BuiltIndex, IndexPlan, IndexReport
 from lpisearch.storage import open_store, writer_lock, writer_of
@@ -103,7 +103,7 @@ def build_index(
             _lock_when_free(library, on_stage),
             open_store(library, writable=True) as store,
         ):
-            packed, arrays = loading_arrays(index), index.arrays
+            packed, arrays = packed_arrays(index.arrays), index.arrays
             files = {name: path for name, path in workspace.files().items() if name not in packed}
             in_memory = {name: a for name, a in arrays.items() if name not in files} | packed
             in_workspace = {name: path for name, path in files.items() if name in arrays}

@@ -34,6 +34,7 @@ class _Rule:
 _HASH_BYTES, _TAKEN_IN, _TWIN_KEYS = 16, 3, 5
 _PASSAGE = "passage_"
 _NONE = -1  # in an array of pointers: none
+_STEPS, _SCALES = "_steps", "_scales"  # of packed rows
 
 
 def _lists(
@@ -43,6 +44,25 @@ def _lists(
     return {
         starts: _Rule("iu", (f"{lists} + 1",), entries, is_ascending=True),
         entries: _Rule(kinds, (entries,), into),
+    }
+
+
+def _rows(name: str, rows: str, columns: str) -> dict[str, _Rule]:
+    """Return the rules for rows that may be packed."""
+    return {
+        f"{name}s": _Rule("fi", (rows, columns)),
+        f"{name}{_STEPS}": _Rule("f", (rows,)),
+        f"{name}{_SCALES}": _Rule("f", (columns,)),
+    }
+
+
+def _codes(prefix: str) -> dict[str, _Rule]:
+    """Return the rules for the codes of terms."""
+    others = f"{prefix}others"
+    return {
+        f"{prefix}code_terms": _Rule("i", (f"{prefix}codes",), "words"),
+        f"{prefix}code_others": _Rule("i", (others,), "words"),
+        f"{prefix}code_places": _Rule("i", (others,), f"{prefix}sequence_terms"),
     }
 
 
@@ -57,7 +77,7 @@ def _postings(prefix: str, documents: str) -> dict[str, _Rule]:
         "posting_counts": _Rule("iu", (postings,)),
         "strongest_terms": _Rule("iu", (documents, strongest), "words"),
         "strongest_counts": _Rule("iu", (documents, strongest)),
-        "vectors": _Rule("fi", (documents, "dimensions")),
+        **_rows("vector", documents, "dimensions"),
     }
     return {f"{prefix}{name}": rule for name, rule in own.items()}
 
@@ -79,6 +99,8 @@ _RULES = {
     **_postings(_PASSAGE, "passages"),
     **_lists("sequence_starts", "sequence_terms", "documents", into="words"),
     **_lists("passage_sequence_starts", "passage_sequence_terms", "passages", into="words"),
+    **_codes(""),
+    **_codes(_PASSAGE),
     **_lists("plain_starts", "plain_spellings", "plain", "u"),
     **_lists("written_starts", "written_words", "written", "u"),
     **_lists("field_lexicon_starts", "field_lexicon", "field words", "u"),
@@ -98,35 +120,33 @@ _RULES = {
     "document_rows": _Rule("iu", ("documents",)),
     "content_hashes": _Rule("u", ("documents", _HASH_BYTES)),
     "taken_in": _Rule("iu", ("documents", _TAKEN_IN)),
-    "vector_steps": _Rule("f", ("documents",)),
-    "vector_scales": _Rule("f", ("dimensions",)),
     "terms": _Rule("u", ("bytes of terms",)),
     "document_frequencies": _Rule("iu", ("terms",)),
     "idf": _Rule("f", ("terms",)),
     "term_factors": _Rule("f", ("terms",)),
-    "loadings": _Rule("fi", ("terms", "dimensions")),
-    "loading_steps": _Rule("f", ("terms",)),
-    "loading_scales": _Rule("f", ("dimensions",)),
+    **_rows("loading", "terms", "dimensions"),
     "scales": _Rule("f", ("dimensions",)),
     "lexicon": _Rule("u", ("bytes of words",)),
     "lexicon_starts": _Rule("iu", ("words + 1",), "bytes of words", is_ascending=True),
     "lexicon_columns": _Rule("iu", ("words",), "terms"),
-    "classifier_vectors": _Rule("f", ("labelled", "classifier's dimensions")),
+    **_rows("classifier_vector", "labelled", "classifier's dimensions"),
+    **_rows("classifier_loading", "terms", "classifier's dimensions"),
+    **_rows("classifier_svm_weight", "terms", "labels"),
     "classifier_centroids": _Rule("f", ("labels", "classifier's dimensions")),
-    "classifier_loadings": _Rule("f", ("terms", "classifier's dimensions")),
-    "classifier_svm_weights": _Rule("f", ("terms", "labels")),
     "classifier_svm_intercepts": _Rule("f", ("labels",)),
-    "classifier_map_svm_weights": _Rule("f", ("classifier's dimensions", "labels")),
+    **_rows("classifier_map_svm_weight", "classifier's dimensions", "labels"),
     "classifier_map_svm_intercepts": _Rule("f", ("labels",)),
     "classifier_member_starts": _Rule("iu", ("labelled + 1",), "memberships", is_ascending=True),
     "classifier_members": _Rule("iu", ("memberships",), "labels"),
 }
 
 
+# Arrays whose names begin so belong together; “_s” is for the steps and scales of packed rows.
 _FAMILIES = (
-    *("loading_", "sequence_", "passage_sequence_", "plain_", "written_", "field_"),
-    *("classifier_svm_", "classifier_map_svm_", "classifier_member"),
-    *("new_posting_", "new_passage_posting_", "new_field_posting_"),
+    *("sequence_", "passage_sequence_", "code_", "passage_code_", "plain_", "written_", "field_"),
+    *("classifier_svm_", "classifier_map_svm_", "classifier_member", "classifier_vector_s"),
+    *("new_posting_", "new_passage_posting_", "new_field_posting_", "classifier_loading_s"),
+    *("loading_s", "vector_s", "passage_vector_s", "classifier_svm_weight_s"),
 )
 _TEXTS = ("terms", "lexicon", "field_lexicon", "plain_spellings", "written_words")
 
@@ -135,10 +155,10 @@ def misfit(arrays: Arrays) -> str:
     """Return which array does not fit the others, by type or shape; "" if all do."""
     lengths: dict[str, int] = {}
     for family in _FAMILIES:
-        if (own := {name for name in _RULES if name.startswith(family)}) & arrays.keys():
-            lost = sorted(own - arrays.keys())
-            if lost:
-                return f"{lost[0]} is missing"
+        own = {name for name in _RULES if name.startswith(family)}
+        own -= {name for name in own if name.endswith((_STEPS, _SCALES)) != family.endswith("_s")}
+        if own & arrays.keys() and (lost := sorted(own - arrays.keys())):
+            return f"{lost[0]} is missing"
     for name in sorted(_RULES.keys() & arrays.keys()):
         rule, array = _RULES[name], arrays[name]
         if array.dtype.kind not in rule.kinds or array.ndim != len(rule.shape):

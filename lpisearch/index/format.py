@@ -110,13 +110,14 @@ def publish(
         raise IndexUnwritable(parent, error.strerror or str(error)) from error
     try:
         facts = {
-            name: _write(partial / f"{name}.npy", array, mode) for name, array in arrays.items()
+            name: _write(partial / f"{name}.npy", _narrowed(name, array), mode)
+            for name, array in arrays.items()
         }
         for name, path in (unchanged or {}).items():
-            facts[name] = _link(path, partial / f"{name}.npy", manifest.arrays.get(name))
+            facts[name] = _link(path, partial / f"{name}.npy", manifest.arrays.get(name), mode)
         for name, more in (rows or {}).items():
             if len(more):
-                facts[name] = _extend(partial / f"{name}.npy", facts[name], more)
+                facts[name] = _extend(partial / f"{name}.npy", facts[name], more, mode)
         text = replace(manifest, arrays=facts).as_text().encode()
         _write_bytes(partial / MANIFEST_FILE, text, mode)
         sync_folder(partial)
@@ -244,7 +245,27 @@ def _write(path: Path, array: Array, mode: int) -> ArrayFacts:
     return _facts(path)
 
 
-def _link(source: Path, target: Path, facts: ArrayFacts | None) -> ArrayFacts:
+# What is stored in the least type that has all its numbers, by how names end. Where lists start is
+# subtracted from where they end, so it keeps its sign.
+_STARTS = "starts"
+_NARROWED = (_STARTS, "posting_places", "posting_counts", "strongest_counts", "sequence_terms")
+
+
+def _narrowed(name: str, array: Array) -> Array:
+    import numpy as np
+
+    if not name.endswith(_NARROWED):
+        return array
+    kinds = (np.int32,) if name.endswith(_STARTS) else (np.uint8, np.uint16, np.int32)
+    fits = (kind for kind in kinds if array.max(initial=0) <= np.iinfo(kind).max)
+    return array.astype(next(fits, np.int64), copy=False)
+
+
+def _link(source: Path, target: Path, facts: ArrayFacts | None, mode: int) -> ArrayFacts:
+    if facts is None and target.stem.endswith(_NARROWED):
+        import numpy as np
+
+        return _write(target, _narrowed(target.stem, np.load(source, mmap_mode="r")), mode)
     if facts is None or source.stat().st_size == facts.size:  # else more may be another folder's
         with suppress(OSError):  # a file system without links
             os.link(source, target)
@@ -259,10 +280,11 @@ def _link(source: Path, target: Path, facts: ArrayFacts | None) -> ArrayFacts:
     return facts or _facts(target)
 
 
-def _extend(path: Path, facts: ArrayFacts, rows: Array) -> ArrayFacts:
+def _extend(path: Path, facts: ArrayFacts, rows: Array, mode: int) -> ArrayFacts:
     """Append rows to an array file, and return the facts of the longer array.
 
-    A process that has mapped the file, or another folder that links it, keeps the rows it had.
+    A process that has mapped the file, or another folder that links it, keeps the rows it had. If
+    its type is too small for the rows, all are written anew.
     """
     import numpy as np
 
@@ -270,6 +292,10 @@ def _extend(path: Path, facts: ArrayFacts, rows: Array) -> ArrayFacts:
     open_regular(path).close()  # which refuses a link
     if rows.shape[1:] != facts.shape[1:]:
         raise IndexDamaged(path.parent, f"{path.name} has the wrong type or shape")
+    if data.dtype.kind in "iu" and not np.array_equal(data, rows):
+        before = np.array(_map(path, facts, path.parent))
+        path.unlink()
+        return _write(path, np.concatenate([before, rows]), mode)
     with path.open("r+b") as stream:
         stream.seek(facts.size)
         stream.write(data.tobytes())
@@ -298,11 +324,8 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-FORMAT = 6  # the newest known: with removed rows
-_APPENDED_FORMAT = 5  # of arrays to which rows were appended
-_PACKED_FORMAT = 4  # of packed loadings
-# The oldest format that suffices is written, so that earlier versions can read it.
-_LINEAR_FORMAT, _PLACEMENT_FORMAT = 1, 2
+FORMAT = 7  # the newest known
+_PACKED = re.compile("(passage_vector|classifier_.*)_steps|(passage_)?code_terms")
 SHARD_FORMAT = 3  # of a part of a library, no longer supported
 MANIFEST_FILE = "manifest.json"
 PLACEMENT = "placement_"
@@ -381,17 +404,15 @@ class Manifest:
 
     @property
     def format(self) -> int:
-        """Format of the folder: 2 with a placement rule, 4 with packed loadings, else 1.
-
-        With appended documents it is 5, with removed ones 6.
-        """
-        if self.removed:
-            return FORMAT
-        if self.appended:
-            return _APPENDED_FORMAT
-        if "loading_steps" in self.arrays:
-            return _PACKED_FORMAT
-        return _PLACEMENT_FORMAT if self.placement else _LINEAR_FORMAT
+        """Format of the folder: the oldest that suffices, so that earlier versions can read it."""
+        reasons = {
+            FORMAT: any(map(_PACKED.fullmatch, self.arrays)),
+            6: self.removed,  # rows
+            5: self.appended,  # rows
+            4: "loading_steps" in self.arrays,
+            2: self.placement,
+        }
+        return next((number for number, reason in reasons.items() if reason), 1)
 
     def as_text(self) -> str:
         """Return the JSON text of the manifest."""

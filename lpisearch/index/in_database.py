@@ -179,7 +179,7 @@ def _units(index: SubspaceIndex) -> Iterator[tuple[Any, ...]]:
         zip(passages.owners.tolist(), passages.spans.tolist(), strict=True)
     ):
         yield (
-            *(n + at, owner, keys[owner], _vector(passages.vectors[at]), lengths[at]),
+            *(n + at, owner, keys[owner], _vector(passages.vectors.at(at)), lengths[at]),
             *(int(terms.distinct_terms[at]), terms.strongest_terms[at].tobytes()),
             *(terms.strongest_counts[at].tobytes(), _sequence(passages.sequences, at)),
             *(b"", twins[owner], 0, start, end),
@@ -193,5 +193,4 @@ def _vector(vector: Floats) -> str:
 def _sequence(sequences: Sequences | None, unit: int) -> bytes:
     if sequences is None:
         return b""
-    start, end = sequences.starts[unit : unit + 2].tolist()
-    return sequences.terms[start:end].tobytes()
+    return sequences.of_units(np.array([unit]))[0].tobytes()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+_LARGEST = np.iinfo(np.uint16).max
 _AT_ONCE = 2_000_000  # entries merged at a time
 _TEMPORARY = ("sorted_terms", "sorted_places", "sorted_counts")
 
@@ -74,7 +75,7 @@ def _invert(
     total = (int(starts[-1]),)
     sizes = list(map_blocks(_entries, counted.rows))
     bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
-    kinds = (np.int32, np.int32, np.uint16)
+    kinds = (np.int32, np.int32, np.uint8)
     terms, places, counts = (
         output.target(name, total, kind) for name, kind in zip(_TEMPORARY, kinds, strict=True)
     )
@@ -84,7 +85,7 @@ def _invert(
     merge = _Merge(
         entries,
         output.target("posting_places", total, np.int32),
-        output.target("posting_counts", total, np.uint16),
+        output.target("posting_counts", total, np.uint8),
     )
     _run(map_parts(merge, _term_ranges(starts)))
     for name in _TEMPORARY:
@@ -129,7 +130,7 @@ class _Sort:
         terms = np.arange(by_term.shape[1], dtype=np.int32)
         self.into.terms.write(at, np.repeat(terms, np.diff(by_term.indptr)))
         self.into.places.write(at, (by_term.indices + part.start).astype(np.int32))
-        self.into.counts.write(at, np.minimum(by_term.data, MOST).astype(np.uint16))
+        self.into.counts.write(at, np.minimum(by_term.data, MOST).astype(np.uint8))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -157,7 +158,7 @@ class _Merge:
 
     def __call__(self, terms_range: _TermRange) -> None:
         begin, end = terms_range.starts[[0, -1]].tolist()
-        places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint16)
+        places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint8)
         free = terms_range.starts[:-1] - begin
         for terms, some_places, some_counts in self._entries(terms_range):
             heads = np.flatnonzero(np.diff(terms, prepend=-1))
@@ -213,7 +214,7 @@ class _Strongest:
 
     def __call__(self, block: csr_array, start: int) -> None:
         counts = _numbered(block, self.numbers)
-        counts.data = np.minimum(counts.data, MOST)
+        counts.data = np.minimum(counts.data, _LARGEST)
         counts.sort_indices()
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         known = self.has_column[counts.indices]
@@ -398,9 +399,6 @@ def write_sequences(
     starts = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     output.put(SEQUENCE_STARTS, starts)
-    if not starts[-1]:
-        output.put(SEQUENCE_TERMS, np.empty(0, np.int32))
-        return
     target = output.target(SEQUENCE_TERMS, (int(starts[-1]),), np.int32)
     for first, texts in batches:
         writer = SequenceWriter(numbers)

@@ -2,7 +2,8 @@
 
 A query word that stands next to the one typed before it says more than both far apart. So the index
 stores sequences: the tokens of each unit (a short document, or a passage of a long one) as numbers
-of terms, four bytes each. Nearness is scored like a word: for two neighbouring words of the query,
+of terms, two bytes each. Where there are more terms, the most frequent have codes; the few others
+stand apart. Nearness is scored like a word: for two neighbouring words of the query,
 
     (idf + idf) / 2 · (next(f₁) + near(f₈)) · PAIR_SHARE,
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.store import ReadTransaction
     from lpisearch.text.tokeniser import Tokeniser
 
+    Integers = NDArray[np.integer[Any]]
     Numbers = NDArray[np.int64]
 
 
@@ -50,25 +52,57 @@ NEAR = 8
 PAIR_SHARE = 0.125
 
 
+CODES = ("code_terms", "code_others", "code_places")
+_OTHER = np.iinfo(np.uint16).max
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Sequences:
-    """The terms (numbers in the postings) of each unit in order; those of unit i at starts[i]."""
+    """The terms (numbers in the postings) of each unit in order; those of unit i at starts[i].
 
-    starts: NDArray[np.int64]
-    terms: NDArray[np.int32]
+    With `codes`, `terms` has codes: `codes` is the term of each, and the last one stands for any
+    other term, of which `others` and `places` have which, and where in `terms`.
+    """
+
+    starts: Integers
+    terms: Integers
+    codes: NDArray[np.int32] | None = None
+    others: NDArray[np.int32] | None = None
+    places: Numbers | None = None
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Self | None:
         """Take the arrays of an index; None from an index of an earlier version."""
         if prefix + SEQUENCE_TERMS not in arrays:
             return None
-        return cls(
-            *(arrays[prefix + name].view(np.ndarray) for name in (SEQUENCE_STARTS, SEQUENCE_TERMS))
-        )
+        names = [prefix + name for name in (SEQUENCE_STARTS, SEQUENCE_TERMS, *CODES)]
+        return cls(*(arrays[name].view(np.ndarray) for name in names if name in arrays))
 
     def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """Return the arrays to store, by name."""
-        return {prefix + SEQUENCE_STARTS: self.starts, prefix + SEQUENCE_TERMS: self.terms}
+        parts = (self.starts, self.terms, self.codes, self.others, self.places)
+        names = (SEQUENCE_STARTS, SEQUENCE_TERMS, *CODES)
+        own = zip(names, parts, strict=True)
+        return {prefix + name: part for name, part in own if part is not None}
+
+    def coded(self) -> Sequences:
+        """Return the same with two bytes for each term."""
+        if int(self.terms.max(initial=0)) <= _OTHER:  # they are narrowed when they are written
+            return self
+        frequent = np.argsort(-np.bincount(self.terms), kind="stable")[:_OTHER]
+        codes = np.append(np.sort(frequent), -1).astype(np.int32)
+        return Sequences(self.starts, self.terms, codes).coded_alike(self)
+
+    def coded_alike(self, more: Sequences, at: int = 0) -> Sequences:
+        """Return other sequences by the codes of these; their terms begin `at` a place."""
+        if self.codes is None:
+            return more
+        code = np.full(max(self.codes.max(), more.terms.max(initial=0)) + 1, _OTHER, np.uint16)
+        code[self.codes[:-1]] = np.arange(_OTHER, dtype=np.uint16)
+        coded = code[more.terms]
+        places = np.flatnonzero(coded == _OTHER)
+        others = more.terms[places].astype(np.int32)
+        return Sequences(more.starts, coded, self.codes, others, places + at)
 
     def of_units(self, units: Numbers) -> tuple[NDArray[np.int32], Numbers]:
         """Return the terms of some units, one after the other, and the unit (position) of each."""
@@ -76,37 +110,25 @@ class Sequences:
         sizes = self.starts[units + 1] - starts
         owners = np.repeat(np.arange(len(units)), sizes)
         first = np.cumsum(sizes) - sizes
-        return self.terms[np.arange(len(owners)) + (starts - first)[owners]], owners
+        at = np.arange(len(owners)) + (starts - first)[owners]
+        if self.codes is None or self.others is None or self.places is None:
+            return self.terms[at].astype(np.int32, copy=False), owners
+        terms = self.codes.take(self.terms[at], mode="clip")
+        other = np.flatnonzero(terms < 0)
+        terms[other] = self.others.take(np.searchsorted(self.places, at[other]), mode="clip")
+        return terms, owners
 
     def taken(self, units: Numbers, numbers: Numbers | None = None) -> Sequences:
-        """Return those of some units, by new numbers of the terms if any are given.
-
-        A unit below 0 has no terms.
-        """
-        sizes = np.zeros(len(units) + 1, np.int64)
-        is_old = units >= 0
-        sizes[1:][is_old] = np.diff(self.starts)[units[is_old]]
-        terms, _ = self.of_units(units[is_old])
+        """Return those of some units, by new numbers of the terms if any are given."""
+        terms, _ = self.of_units(units)
         if numbers is not None:
             terms = numbers[terms].astype(np.int32)
-        return Sequences(np.cumsum(sizes), terms)
+        return Sequences(np.append(0, np.cumsum(np.diff(self.starts)[units])), terms)
 
     def joined(self, others: Sequences) -> Sequences:
         """Return them, and after them the sequences of other units."""
         starts = np.concatenate([self.starts, others.starts[1:] + self.starts[-1]])
         return Sequences(starts, np.concatenate([self.terms, others.terms]))
-
-    def with_units(self, units: Numbers, others: Sequences) -> Sequences:
-        """Return them with the sequences of other units in place of `units`, which are empty."""
-        sizes = np.diff(self.starts)
-        sizes[units] = np.diff(others.starts)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        terms = np.empty(int(starts[-1]), np.int32)
-        is_other = np.zeros(len(sizes), np.bool_)
-        is_other[units] = True
-        of_others = np.repeat(is_other, sizes)
-        terms[of_others], terms[~of_others] = others.terms, self.terms
-        return Sequences(starts, terms)
 
 
 class SequenceWriter:
@@ -217,7 +239,7 @@ class Fields:
         own = self.postings.arrays() | {_SIZES: self.name_sizes}
         return {FIELD + name: array for name, array in own.items()}
 
-    def units_with_any(self, words: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    def units_with_any(self, words: Sequence[str]) -> tuple[Integers, Integers]:
         """Return the units that have any of some words in a field, and their bits in each."""
         found = [one for one in map(self.units_with, words) if len(one[0])]
         if not found:
@@ -229,7 +251,7 @@ class Fields:
         np.bitwise_or.at(bits, at, np.concatenate([own for _, own in found]))
         return units, bits
 
-    def units_with(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    def units_with(self, word: str) -> tuple[Integers, Integers]:
         """Return the units that have a word in a field, and its bits in each."""
         number = self.postings.find(word)
         if number < 0:

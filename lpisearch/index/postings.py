@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from lpisearch.numeric.rows import SparseRows
     from lpisearch.text.vocabulary import GeneralWords
 
+    Integers = NDArray[np.integer[Any]]
 
-MOST = np.iinfo(np.uint16).max
+
+MOST = np.iinfo(np.uint8).max
 NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 _MOST_FOUND = 10_000
@@ -51,9 +53,9 @@ LOST = "lost_frequencies"
 class Entries(NamedTuple):
     """The entries of each term, from `starts` on: documents, ascending, and counts."""
 
-    starts: NDArray[np.int64]
-    places: NDArray[np.int32]
-    counts: NDArray[np.uint16]
+    starts: Integers
+    places: Integers
+    counts: Integers
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Self | None:
@@ -79,7 +81,8 @@ class Postings:
 
     The lexicon has the sorted terms in UTF-8, a line each, where each begins and where all end, and
     the column of each in the subspace (or -1). The entries of each term begin at `posting_starts`:
-    a document, and how often the term is in it (65,535 at most). Lengths are numbers of tokens.
+    a document, and how often the term is in it (255 at most: BM25 hardly grows further). Files have
+    the least types that suffice. Lengths are numbers of tokens.
 
     Documents that were appended have larger numbers than all others, and entries of their own. A
     term that came with them has the next number, so `line_numbers` has that of each line of the
@@ -90,11 +93,11 @@ class Postings:
     """
 
     lexicon: NDArray[np.uint8]
-    lexicon_starts: NDArray[np.int64]
+    lexicon_starts: Integers
     lexicon_columns: NDArray[np.int32]
-    posting_starts: NDArray[np.int64]
-    posting_places: NDArray[np.int32]
-    posting_counts: NDArray[np.uint16]
+    posting_starts: Integers
+    posting_places: Integers
+    posting_counts: Integers
     document_lengths: NDArray[np.int32]
     appended: Entries | None = None
     line_numbers: NDArray[np.int32] | None = None
@@ -134,7 +137,7 @@ class Postings:
         every = Entries(self.posting_starts, self.posting_places, self.posting_counts)
         return (every,) if self.appended is None else (every, self.appended)
 
-    def entries(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    def entries(self, term: int) -> tuple[Integers, Integers]:
         """Return the documents of a term by its number, ascending, and its count in each."""
         places, counts = [], []
         for part in self.parts:
@@ -167,20 +170,6 @@ class Postings:
         places = np.concatenate([every.places, new.places])[order]
         counts = np.concatenate([every.counts, new.counts])[order]
         return Entries(every.starts + new.starts, places, counts)
-
-    def by_lines(self) -> Postings:
-        """Return the same without appended entries, terms numbered by the lines of the lexicon."""
-        entries, numbers = self.joined(), self.line_numbers
-        columns = self.lexicon_columns
-        if numbers is not None:
-            sizes = np.diff(entries.starts)[numbers]
-            starts = _running_total(sizes)
-            at = np.repeat(entries.starts[numbers] - starts[:-1], sizes) + np.arange(starts[-1])
-            entries = Entries(starts, entries.places[at], entries.counts[at])
-            columns = columns[numbers]
-        own: dict[str, Any] = dict(zip(_DOCUMENTS, entries, strict=False))
-        own |= {"appended": None, "line_numbers": None, "lost_frequencies": None}
-        return replace(self, lexicon_columns=columns, **own)
 
     @property
     def n_documents(self) -> int:
@@ -324,7 +313,7 @@ def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArra
     return {
         "posting_starts": by_term.indptr.astype(np.int64),
         "posting_places": by_term.indices.astype(np.int32),
-        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint16),
+        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint8),
         "document_lengths": np.asarray(lengths, np.int32),
     }
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 HASH_BYTES = 16
 PACKED_FROM = 1 << 20
-"""The size from which vectors and loadings have two bytes per number (see docs/scale.md)."""
+"""The size from which vectors have two bytes per number and loadings one (see docs/scale.md)."""
 # Of a document added after the build: 1, its tokens, and how many of them are unknown.
 TAKEN_IN = ("documents", "words", "unknown")
 _DOCUMENT_ARRAYS = ("vectors", "document_rows", "content_hashes", "taken_in")
@@ -118,9 +118,7 @@ class SubspaceIndex:
     @cached_property
     def packed_vectors(self) -> PackedRows:
         """Documents as rows at unit length, as they are stored."""
-        if "vector_steps" not in self.arrays:
-            return PackedRows(self._plain("vectors"))
-        return PackedRows(*map(self._plain, ("vectors", "vector_steps", "vector_scales")))
+        return PackedRows.of_arrays(self.arrays, "vector")
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -175,8 +173,7 @@ class SubspaceIndex:
     @cached_property
     def packed_loadings(self) -> PackedRows:
         """The linear map (terms x dims), if `is_linear`."""
-        names = ("loadings", "loading_steps", "loading_scales")
-        return PackedRows(*(self._plain(name) for name in names if name in self.arrays))
+        return PackedRows.of_arrays(self.arrays, "loading")
 
     @property
     def scales(self) -> NDArray[np.float32]:
@@ -350,35 +347,26 @@ def scaled_rows(
     return scaled
 
 
-def loading_arrays(index: SubspaceIndex) -> dict[str, NDArray[Any]]:
-    """Return the loadings as they are stored, if two bytes per number are worth while."""
-    loadings = index.arrays.get("loadings")
-    if loadings is None or loadings.size < PACKED_FROM or loadings.dtype.kind != "f":
-        return {}
-    packed = PackedRows.pack(loadings)
-    assert packed.steps is not None  # noqa: S101
-    assert packed.scales is not None  # noqa: S101
-    return {
-        "loadings": packed.codes,
-        "loading_steps": packed.steps,
-        "loading_scales": packed.scales,
-    }
+def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return what is stored in fewer bytes: a large map, and the order of words."""
+    stored: dict[str, NDArray[Any]] = {}
+    loadings = arrays.get("loadings")
+    if loadings is not None and loadings.size >= PACKED_FROM and loadings.dtype.kind == "f":
+        stored |= PackedRows.pack(loadings, np.int8).arrays("loading")
+    for prefix in ("", PASSAGE):
+        if (sequences := Sequences.of_arrays(arrays, prefix)) is not None:
+            stored |= sequences.coded().arrays(prefix)
+    return stored
 
 
 def vector_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
     """Return the arrays of the vectors of documents."""
-    if places.steps is None:
-        return {"vectors": places.codes}
-    return {
-        "vectors": places.codes,
-        "vector_steps": places.steps,
-        "vector_scales": np.asarray(places.scales),
-        "vector_moments": Moments.of_rows(places).as_array(),
-    }
+    moments = {} if places.steps is None else {"vector_moments": Moments.of_rows(places).as_array()}
+    return places.arrays("vector") | moments
 
 
 PASSAGE = "passage_"  # begins the names of their arrays
-_OWN = ("owners", "spans", "vectors")
+_OWN = ("owners", "spans")
 _AT_ONCE = 50  # long documents, whose texts are in memory together
 _COUNTED_AT_ONCE = 1000
 _PLACED_AT_ONCE = 10_000
@@ -393,7 +381,7 @@ class Passages:
 
     owners: NDArray[np.int32]
     spans: NDArray[np.int32]
-    vectors: NDArray[np.float32]
+    vectors: PackedRows
     postings: Postings
     terms: DocumentTerms
     sequences: Sequences | None = None
@@ -415,7 +403,7 @@ class Passages:
         return cls(
             own["owners"],
             own["spans"],
-            own["vectors"],
+            PackedRows.of_arrays(own, "vector"),
             Postings.of_arrays(arrays, PASSAGE, "", removed),
             DocumentTerms.of_arrays(own, len(own["owners"])),
             Sequences.of_arrays(own),
@@ -427,6 +415,7 @@ class Passages:
             return {}
         words = {name: a for name, a in self.postings.arrays().items() if name not in LEXICON}
         own = {name: getattr(self, name) for name in _OWN} | words | self.terms.arrays()
+        own |= self.vectors.arrays("vector")
         own |= {} if self.sequences is None else self.sequences.arrays()
         return {f"{PASSAGE}{name}": array for name, array in own.items()}
 
@@ -474,20 +463,25 @@ def project_passages(
 
     owners, spans, counts, lengths, fresh = _count(index.postings, new)
     sequences: Sequences | None = fresh
-    vectors = _vectors(index, counts)
+    fresh_vectors, n = _vectors(index, counts), 0
     if unchanged is not None:
+        n = len(unchanged)
         sequences = None if unchanged.sequences is None else unchanged.sequences.joined(fresh)
         owners = np.concatenate([unchanged.owners, owners])
         spans = np.vstack([unchanged.spans, spans])
-        vectors = np.vstack([unchanged.vectors, vectors])
         counts = vstack([unchanged.postings.counts(), counts], format="csr")
         lengths = np.concatenate([unchanged.postings.document_lengths, lengths])
     order = np.argsort(owners, kind="stable")
+    vectors = PackedRows(fresh_vectors[order[order >= n] - n])
+    if unchanged is not None:
+        vectors = unchanged.vectors.with_rows(np.where(order < n, order, -1), vectors.codes)
+    elif vectors.codes.size >= PACKED_FROM:
+        vectors = PackedRows.pack(vectors.codes)
     postings = index.postings.with_rows(counts[order], lengths[order])
     return Passages(
         owners[order],
         spans[order],
-        vectors[order],
+        vectors,
         postings,
         DocumentTerms.of_postings(postings),
         None if sequences is None else sequences.taken(order),
@@ -514,7 +508,7 @@ def staying(passages: Passages, places: NDArray[np.integer], postings: Postings)
     return Passages(
         owners[stays].astype(np.int32),
         passages.spans[stays],
-        passages.vectors[stays],
+        passages.vectors.with_rows(stays, np.empty((0, passages.vectors.shape[1]), np.float32)),
         postings.with_rows(renumbered, lengths),
         passages.terms,
         None if sequences is None else sequences.taken(stays, numbers),

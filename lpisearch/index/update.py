@@ -2,9 +2,6 @@
 
 The vocabulary and the map never change: documents that were added or changed since the build are
 placed by the same map or rule, deleted ones are removed.
-
-The entries of a term are in the order of documents, before and after. So the entries of unchanged
-documents are copied in runs, and the few new ones are inserted.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ from lpisearch.index.directory import (
     rebuild_note,
     same_tokens,
 )
-from lpisearch.index.positions import Fields, Sequences, SequenceWriter, read_fields
-from lpisearch.index.postings import APPENDED, MOST, NEW, NO_COLUMN, DocumentTerms, Postings
+from lpisearch.index.positions import CODES, Fields, Sequences, SequenceWriter, read_fields
+from lpisearch.index.postings import APPENDED, NEW, DocumentTerms, Postings
 from lpisearch.messages import Message
 from lpisearch.storage.integrity import fingerprint_of_arrays
 from lpisearch.storage.metadata import TOKENISER, IndexEntry
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csr_array
 
     from lpisearch.index.additions import Change, Target
     from lpisearch.index.subspace import Passages, SubspaceIndex
@@ -115,7 +112,7 @@ def _update(library: Location, store: Store, entry: IndexEntry) -> list[str]:
 def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) -> Change:
     """Rewrite every array of documents."""
     from lpisearch.index.additions import Change
-    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, passage_arrays
+    from lpisearch.index.subspace import TAKEN_IN, SubspaceIndex, packed_arrays, passage_arrays
 
     fresh = target.fresh.tolist()
     arrays = _with_documents(index, target, snapshot.documents.tokens(fresh))
@@ -125,9 +122,10 @@ def _rewrite(index: SubspaceIndex, target: Target, snapshot: ReadTransaction) ->
     passages = _passages(index, now, set(fresh), snapshot)
     arrays |= _words(index, now, fresh, snapshot)
     arrays |= _fields(index, now, passages, target, snapshot)
-    gone |= passage_arrays(index.arrays)
+    gone |= passage_arrays(index.arrays) | {*CODES}
     if passages is not None:
         arrays |= passages.arrays()
+    arrays |= packed_arrays(arrays)
     totals = arrays["taken_in"].sum(axis=0, dtype=int).tolist()
     folded = dict(zip(TAKEN_IN, totals, strict=True))
     number = None if passages is None else len(passages)
@@ -232,8 +230,9 @@ def _sequences(
     is_new = target.places < 0
     long = words.postings.document_lengths[is_new] >= LONG_DOCUMENT
     writer.add("" if cut else text for text, cut in zip(tokens, has_passages & long, strict=True))
-    unchanged = index.sequences.taken(target.places, words.numbers)
-    return unchanged.with_units(np.flatnonzero(is_new), writer.finish())
+    unchanged = index.sequences.taken(target.places[~is_new], words.numbers)
+    rows = np.argsort(np.argsort(is_new, kind="stable"))
+    return unchanged.joined(writer.finish()).taken(rows)
 
 
 def _fields(
@@ -272,14 +271,11 @@ def _passage_vectors(before: SubspaceIndex, passages: Passages, target: Target) 
     return np.where(owners >= 0, len(before.document_rows) + first + own, NEW)
 
 
-GONE = -1
-
-
 class Merged(NamedTuple):
     """Updated postings."""
 
     postings: Postings
-    numbers: Whole  # old number of each term → new one, `GONE` for a term without documents
+    numbers: Whole  # old number of each term → new one, -1 for a term without documents
     fresh: csr_array  # counts of new documents (rows) by the new numbers of terms
 
 
@@ -291,85 +287,18 @@ def merged(
     `places` has the old row of each document, negative for new ones, whose joined `tokens` are
     passed in order.
     """
+    from scipy.sparse import csr_array, vstack
+
     from lpisearch.text.vocabulary import count_all_terms
 
-    numbered_by, before = before.line_numbers, before.by_lines()
     names, counted = count_all_terms([tokens], before.terms())
-    is_new = places < 0
-    now = np.full(len(before.document_lengths), GONE, np.int32)
-    now[places[places >= 0]] = np.flatnonzero(places >= 0)
-    new_places = now[before.posting_places]
-    stays = np.flatnonzero(new_places >= 0)
-    moved, counts = new_places[stays], before.posting_counts[stays]
-    starts = np.searchsorted(stays, before.posting_starts)
-    if (np.diff(places[places >= 0]) < 0).any():  # changed documents were appended
-        keys = np.repeat(np.arange(len(before)) * len(places), np.diff(starts)) + moved
-        order = np.argsort(keys, kind="stable")  # quick, as most are in order
-        moved, counts = moved[order], counts[order]
-    sizes = np.zeros(len(names), np.int64)
-    sizes[: len(before)] = np.diff(starts)
-    sizes += np.bincount(counted.matrix.indices, minlength=len(names))
-    present = np.flatnonzero(sizes)
-    order = np.array(sorted(present.tolist(), key=names.__getitem__), np.int64)
-    numbers = np.full(len(names), GONE, np.int64)
-    numbers[order] = np.arange(len(order))
-    fresh = counted.matrix[:, order]
-    own_places, own_counts, at = _between(
-        fresh.tocsc(), np.flatnonzero(is_new), _Entries(moved, starts, numbers)
-    )
-    lengths = np.empty(len(places), np.int32)
-    lengths[~is_new] = before.document_lengths[places[~is_new]]
-    lengths[is_new] = counted.lengths
-    terms = [names[number] for number in order.tolist()]
-    lines = [f"{term}\n".encode() for term in terms]
-    ends = np.cumsum([0, *(len(line) for line in lines)], dtype=np.int64)
-    columns = [vocabulary.index.get(term, NO_COLUMN) for term in terms]
-    postings = Postings(
-        lexicon=np.frombuffer(b"".join(lines), np.uint8),
-        lexicon_starts=ends,
-        lexicon_columns=np.array(columns, np.int32),
-        posting_starts=np.concatenate([[0], np.cumsum(sizes[order])]),
-        posting_places=np.insert(moved, at, own_places),
-        posting_counts=np.insert(counts, at, own_counts),
-        document_lengths=lengths,
-    )
-    numbers = numbers[: len(before)]
-    if numbered_by is not None:
-        numbers = numbers[np.argsort(numbered_by)]
-    return Merged(postings, numbers, fresh)
-
-
-class _Entries(NamedTuple):
-    """The remaining old entries."""
-
-    places: NDArray[np.int32]  # new document of each
-    starts: Whole  # of each old term
-    numbers: Whole  # new number of each old term
-
-
-def _between(
-    fresh: csc_array, documents: Whole, old: _Entries
-) -> tuple[NDArray[np.int32], NDArray[np.uint16], Whole]:
-    """Return documents and counts of the new entries by term, and where to insert them."""
-    fresh.sort_indices()
-    places = documents[fresh.indices].astype(np.int32)
-    counts = np.minimum(fresh.data, MOST).astype(np.uint16)
-    # Bounds of the remaining entries of each term, by its new number.
-    begins = np.zeros(fresh.shape[1], np.int64)
-    ends = np.zeros(fresh.shape[1], np.int64)
-    known = old.numbers[: len(old.starts) - 1]
-    stays = known >= 0
-    begins[known[stays]], ends[known[stays]] = old.starts[:-1][stays], old.starts[1:][stays]
-    # A new term has none, and starts where the previous term ends.
-    ends = np.maximum.accumulate(ends)
-    is_old = np.zeros(len(ends), np.bool_)
-    is_old[known[stays]] = True
-    begins = np.where(is_old, begins, ends)
-    terms = np.repeat(np.arange(fresh.shape[1]), np.diff(fresh.indptr))
-    if len(documents) and len(old.places) and documents[0] < old.places.max():
-        at = [
-            begins[term] + np.searchsorted(old.places[begins[term] : ends[term]], place)
-            for term, place in zip(terms.tolist(), places, strict=True)
-        ]
-        return places, counts, np.array(at, np.int64)
-    return places, counts, ends[terms]
+    is_new, stays = places < 0, places[places >= 0]
+    old = before.counts()[stays]
+    widened = csr_array((old.data, old.indices, old.indptr), shape=(len(stays), len(names)))
+    rows = np.argsort(np.argsort(is_new, kind="stable"))  # of the old ones, and the new ones after
+    lengths = np.concatenate([before.document_lengths[stays], counted.lengths])[rows]
+    every = vstack([widened, counted.matrix], format="csr")[rows]
+    postings = Postings.build(names, every, lengths.astype(np.int32), vocabulary.index)
+    numbers = postings.numbers(names)
+    fresh = counted.matrix[:, np.argsort(numbers)[len(names) - len(postings) :]]
+    return Merged(postings, numbers[: len(before)], fresh)

@@ -46,15 +46,6 @@ class PartitionWriter:
     """Writes sparse rows into an empty folder, a partition at a time.
 
     `n_terms` may be left open until `finish`; `mode` is that of the files, before the umask.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from scipy import sparse
-    >>> writer = PartitionWriter(Path("rows"), n_terms=3)
-    >>> writer.add(sparse.csr_array([[1.0, 0, 0], [0, 0, 2.0]]))
-    >>> writer.finish().shape
-    (2, 3)
     """
 
     def __init__(self, folder: Path, n_terms: int | None = None, mode: int = ANYONE) -> None:

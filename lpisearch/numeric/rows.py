@@ -21,7 +21,7 @@ import numpy as np
 from lpisearch.numeric.threads import map_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -192,6 +192,7 @@ class SparseRows:
 # So many rows of 300 numbers stay in the first-level cache (measured).
 _PRODUCT_ROWS = 256
 _BLOCK_ROWS = 8192
+_PACKED = ("s", "_steps", "_scales")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -221,6 +222,17 @@ class PackedRows:
             codes[part], steps[part] = _packed(rows[part] / scales, np.iinfo(kind).max)
         return cls(codes, steps, scales)
 
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Self:
+        """Take the arrays of `arrays`; plain views, as slicing mapped ones costs ten times more."""
+        own = [f"{name}{end}" for end in _PACKED if f"{name}{end}" in arrays]
+        return cls(*(arrays[one].view(np.ndarray) for one in own))
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays to store, by names that begin with a word such as “vector”."""
+        parts = zip(_PACKED, (self.codes, self.steps, self.scales), strict=True)
+        return {f"{name}{end}": part for end, part in parts if part is not None}
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows x dimensions."""
@@ -231,16 +243,18 @@ class PackedRows:
 
     def with_rows(self, numbers: NDArray[np.integer[Any]], fresh: Float32s) -> PackedRows:
         """Return rows in a new order: `numbers` are current row numbers, -1 the next fresh row."""
-        stays = numbers >= 0
-        codes = np.empty((len(numbers), self.shape[1]), self.codes.dtype)
-        if self.steps is None:
-            codes[stays], codes[~stays] = self.codes[numbers[stays]], fresh
+        new = self.packed_alike(fresh)
+        at = np.where(numbers >= 0, numbers, len(self) - 1 + np.cumsum(numbers < 0))
+        codes = np.concatenate([self.codes, new.codes])[at]
+        if self.steps is None or new.steps is None:
             return PackedRows(codes)
-        new = PackedRows.pack(fresh, self.codes.dtype, self.scales)
-        codes[stays], codes[~stays] = self.codes[numbers[stays]], new.codes
-        steps = np.empty(len(numbers), np.float32)
-        steps[stays], steps[~stays] = self.steps[numbers[stays]], new.steps
-        return PackedRows(codes, steps, self.scales)
+        return PackedRows(codes, np.concatenate([self.steps, new.steps])[at], self.scales)
+
+    def packed_alike(self, rows: Float32s) -> PackedRows:
+        """Return other rows, packed as these are."""
+        if self.steps is None:
+            return PackedRows(rows)
+        return PackedRows.pack(rows, self.codes.dtype, self.scales)
 
     def leading(self, dims: int) -> PackedRows:
         """Return a view of the first dimensions."""
@@ -272,6 +286,8 @@ class PackedRows:
         unpacked *= self.steps[rows, np.newaxis] if unpacked.ndim > 1 else self.steps[rows]
         unpacked *= self.scales
         return unpacked
+
+    __getitem__ = at
 
     def blocks(self, rows: int = _BLOCK_ROWS) -> Iterator[tuple[slice, Float32s]]:
         """Yield all rows in blocks, each with its slice."""

@@ -227,7 +227,7 @@ class CandidateIndex(SubspaceIndex):
         return Passages(
             owners.astype(np.int32),
             np.array([(row.span_start, row.span_end) for row in rows], np.int32),
-            _vectors(rows, self.stored.moments.mean.size),
+            PackedRows(_vectors(rows, self.stored.moments.mean.size)),
             self.text_postings(self.entries, is_passage=True),
             DocumentTerms.of_arrays(arrays, len(rows)),
             _sequences(rows),

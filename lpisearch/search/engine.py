@@ -371,7 +371,7 @@ class Units:
         return cls(
             passages,
             n,
-            (index.packed_vectors, PackedRows(passages.vectors)),
+            (index.packed_vectors, passages.vectors),
             (index.document_terms, passages.terms),
             (
                 replace(own, long_from=LONG_DOCUMENT),

@@ -14,7 +14,7 @@ A word that is in a field alone, as in the name of a file, counts as one that is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lpisearch.search.query import Query
 
     Floats = NDArray[np.float32]
+    Integers = NDArray[np.integer[Any]]
     Numbers = NDArray[np.int64]
 
 
@@ -92,8 +93,8 @@ class _Word(NamedTuple):
     `absent` are the documents that have it in their name, but not in their text.
     """
 
-    units: NDArray[np.int32]
-    bits: NDArray[np.uint16]
+    units: Integers
+    bits: Integers
     idf: float
     share: np.float32
     absent: Numbers

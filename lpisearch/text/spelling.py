@@ -48,7 +48,7 @@ class Lines:
     the last.
     """
 
-    def __init__(self, text: NDArray[np.uint8], starts: NDArray[np.int64]) -> None:
+    def __init__(self, text: NDArray[np.uint8], starts: NDArray[np.integer[Any]]) -> None:
         self.text, self.starts = text, starts
         self.marked: dict[str, list[str]] | None = None
 

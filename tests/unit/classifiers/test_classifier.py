@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from lpisearch.classifiers.classifier import (
     CLASSIFIERS,
     Classifier,
+    LabelledSubspace,
+    Machine,
     Members,
     as_shares,
     class_centres,
@@ -96,6 +99,28 @@ def classifier() -> Classifier:
 
 def test_labels_are_kept_as_they_are(classifier: Classifier) -> None:
     assert classifier.labels == ("sea", "la\nnd “ü”")
+
+
+def test_a_large_classifier_has_a_byte_for_each_number(
+    classifier: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpisearch.classifiers.classifier._PACKED_FROM", 3)
+    rng = np.random.default_rng(0)
+    loadings, weights = rng.normal(size=(2, 3, 2)).astype(np.float32)
+    vectors = divided_by_lengths(rng.normal(size=(2, 2))).astype(np.float32)
+    subspace = LabelledSubspace(loadings, vectors, vectors)
+    machines = {
+        "svm": Machine(weights, np.zeros(2, np.float32)),
+        "map-svm": Machine(weights[:2], np.zeros(2, np.float32)),
+    }
+    plain = replace(classifier, subspace=subspace, machines=machines)
+    arrays = plain.arrays()
+    assert arrays["classifier_loadings"].dtype == arrays["classifier_svm_weights"].dtype == np.int8
+    packed = Classifier.from_index(arrays, {"weights": classifier.weights, "chosen": "svm"})
+    text = [(np.array([0, 2]), np.array([0.6, 0.8], np.float32))]
+    for by in CLASSIFIERS:
+        (ours,), (expected,) = packed.shares(text, by), plain.shares(text, by)
+        assert ours == pytest.approx(expected, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import lpisearch
 from lpisearch.index import additions
 from lpisearch.index import format as index_format
 from lpisearch.index.build import build_index
+from lpisearch.index.positions import Sequences
 from lpisearch.location import index_folder
 from lpisearch.model.documents import Filter
 from lpisearch.options import IndexOptions, SearchOptions
@@ -90,6 +91,18 @@ def _entries(index: SubspaceIndex) -> list[dict[str, Any]]:
     ]
 
 
+def _in_order(index: SubspaceIndex, prefix: str) -> list[str]:
+    """Return the words of all units, one after the other."""
+    sequences = Sequences.of_arrays(index.arrays, prefix)
+    assert sequences is not None
+    numbers, _ = sequences.of_units(np.arange(len(sequences.starts) - 1))
+    return [index.postings.term(number) for number in numbers.tolist()]
+
+
+def _code_arrays(index: SubspaceIndex) -> list[Any]:
+    return [array for name, array in index.arrays.items() if "code_" in name]
+
+
 def _answers(library: Path) -> list[Any]:
     with lpisearch.open(library) as opened:
         return [
@@ -99,15 +112,33 @@ def _answers(library: Path) -> list[Any]:
         ]
 
 
+@pytest.fixture(params=[(1, 5), (7, 7)], ids=["plain", "packed"])
+def formats(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """Pack rows and the order of words, too; return the formats as built and with additions."""
+    as_built, added = request.param
+    if as_built > 1:
+        monkeypatch.setattr("lpisearch.index.subspace.PACKED_FROM", 10)
+        monkeypatch.setattr("lpisearch.index.positions._OTHER", 20)
+    return as_built, added
+
+
 @pytest.mark.parametrize("batches", [(_NEW,), (_NEW, _LATER), (_LATER, _NEW)], ids=str)
 def test_an_appended_index_is_the_one_that_is_written_as_a_whole(
-    built: Path, put: Put, sound: Callable[..., None], batches: tuple[Any, ...]
+    formats: tuple[int, int],
+    built: Path,
+    put: Put,
+    sound: Callable[..., None],
+    batches: tuple[Any, ...],
 ) -> None:
+    as_built, added = formats
     ours, whole = _both(built, put, *batches)
     appended, written = open_index(ours), open_index(whole)
     total = sum(map(len, batches))
     assert (appended.manifest.appended, written.manifest.appended) == (total, 0)
-    assert (appended.manifest.format, written.manifest.format) == (5, 1)
+    assert (appended.manifest.format, written.manifest.format) == (added, as_built)
+    assert {one.dtype.str for one in _code_arrays(appended)} == (
+        {"<i4", "<i8"} if as_built > 1 else set()
+    )
     assert appended.manifest.passages == written.manifest.passages
     assert appended.manifest.folded == written.manifest.folded
     same: tuple[str, ...] = (
@@ -124,13 +155,8 @@ def test_an_appended_index_is_the_one_that_is_written_as_a_whole(
     np.testing.assert_allclose(appended.vectors, written.vectors, atol=1e-6)
     assert _entries(appended) == _entries(written)
     np.testing.assert_array_equal(appended.twins, written.twins)
-    terms = [np.array(one.postings.terms()) for one in (appended, written)]
     for prefix in ("", "passage_"):
-        own = [
-            names[one.arrays[f"{prefix}sequence_terms"]].tolist()
-            for names, one in zip(terms, (appended, written), strict=True)
-        ]
-        assert own[0] == own[1]
+        assert _in_order(appended, prefix) == _in_order(written, prefix)
     for found, expected in zip(_answers(ours), _answers(whole), strict=True):
         assert [hit[::2] for hit in found] == [hit[::2] for hit in expected]
         scores = [[score for _, score, _ in hits] for hits in (found, expected)]

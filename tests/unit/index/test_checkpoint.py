@@ -65,7 +65,7 @@ def test_places_of_a_large_library_are_packed(
     assert not {"unpacked_places"} & packed.arrays.keys()
     np.testing.assert_allclose(packed.vectors, before, atol=1e-4)
     assert packed.manifest.format == 4
-    assert packed.packed_loadings.codes.dtype == np.int16
+    assert packed.packed_loadings.codes.dtype == np.int8
     assert lpisearch.open(library).search("ship", k=3).hits
 
 
@@ -79,10 +79,10 @@ def test_packed_loadings_place_explain_and_name_as_plain_ones(
     packed = open_index(library)
     every = slice(None)
     loadings = plain.packed_loadings.at(every)
-    np.testing.assert_allclose(packed.packed_loadings.at(every), loadings, atol=1e-3)
+    np.testing.assert_allclose(packed.packed_loadings.at(every), loadings, atol=2e-2)
     columns = np.arange(plain.n_terms, dtype=np.int32)
     one = SparseRows.of_query(columns[:5], np.ones(5, np.float32), plain.n_terms)
-    np.testing.assert_allclose(packed.project_weights(one), plain.project_weights(one), atol=1e-3)
+    np.testing.assert_allclose(packed.project_weights(one), plain.project_weights(one), atol=2e-2)
     note = tmp_path / "new.txt"
     note.write_text("The ship sails to the harbour with bread and coffee.\n")
     with lpisearch.open(library) as opened:

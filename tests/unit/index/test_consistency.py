@@ -68,8 +68,8 @@ _WRONG = {
     "posting_starts": (3, "not in order"),
     "strongest_terms": (1 << 20, "points outside"),
     "classifier_members": (99, "points outside"),
-    "field_posting_places": (1 << 20, "points outside"),
-    "sequence_terms": (1 << 20, "points outside"),
+    "field_posting_places": (0xFF, "points outside"),
+    "sequence_terms": (0xFF, "points outside"),
     "twins": (1 << 20, "points outside"),
     "lexicon": (0xFF, "not UTF-8"),
 }

@@ -87,6 +87,42 @@ def test_unchanged_arrays_are_taken_from_the_version_before(published: Path) -> 
     assert os.stat(newer / "terms.npy").st_ino == os.stat(published / "terms.npy").st_ino  # noqa: PTH116
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "kind"),
+    [
+        *(("some_posting_counts", 255, "u1"), ("some_posting_places", 256, "u2")),
+        *(("some_sequence_terms", 65_536, "i4"), ("some_starts", 3, "i4")),
+        *(("other_starts", 1 << 31, "i8"), ("other", 3, "i8")),
+    ],
+)
+def test_whole_numbers_have_the_least_type_that_suffices(
+    tmp_path: Path, name: str, most: int, kind: str
+) -> None:
+    numbers = np.array([0, 1, most], np.int64)
+    np.save(tmp_path / "built.npy", numbers)
+    given = store.publish(tmp_path / "memory", manifest(), {**ARRAYS, name: numbers})
+    linked = store.publish(tmp_path / "files", manifest(), ARRAYS, {name: tmp_path / "built.npy"})
+    for folder in (given, linked):
+        _, arrays = store.open_folder(folder)
+        assert arrays[name].dtype == kind
+        assert arrays[name].tolist() == [0, 1, most]
+
+
+def test_rows_that_need_a_larger_type_get_it(tmp_path: Path) -> None:
+    first = store.publish(tmp_path, manifest(), {"posting_counts": np.array([1, 2])})
+    before, _ = store.open_folder(first)
+    path = {"posting_counts": first / "posting_counts.npy"}
+    for more, kind in ((200, "u1"), (256, "i8")):
+        rows = {"posting_counts": np.array([more])}
+        folder = store.publish(
+            tmp_path, replace(before, fingerprint=str(more)), {}, path, rows=rows
+        )
+        _, arrays = store.open_folder(folder)
+        assert arrays["posting_counts"].dtype == kind
+        assert arrays["posting_counts"].tolist() == [1, 2, more]
+    assert store.open_folder(first)[1]["posting_counts"].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("name", [*(f"{name}.npy" for name in ARRAYS), MANIFEST_FILE])
 def test_a_missing_file_is_stated(published: Path, name: str) -> None:
     (published / name).unlink()

@@ -73,7 +73,7 @@ def _counts(index: SubspaceIndex) -> list[dict[str, float]]:
     assert index.passages is not None
     counts = index.passages.postings.counts()
     np.testing.assert_allclose(
-        index.passages.vectors, index.project(index.by_column(counts)), atol=1e-6
+        index.passages.vectors.codes, index.project(index.by_column(counts)), atol=1e-6
     )
     terms = index.postings.terms()
     rows = [counts[[at]] for at in range(counts.shape[0])]

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpisearch.index.positions import Sequences
 from lpisearch.index.postings import NEW, Postings
 from lpisearch.index.update import merged
 from lpisearch.text.vocabulary import Vocabulary, VocabularyLimits, count_all_terms
@@ -54,6 +55,28 @@ def test_terms_are_found_by_name() -> None:
     ] * 6
     columns = dict(zip(postings.terms(), postings.lexicon_columns.tolist(), strict=True))
     assert columns == {term: vocabulary.index.get(term, -1) for term in columns}
+
+
+def test_more_than_255_times_are_no_more() -> None:
+    postings, _ = build(["sea " * 300, "sea " * 255])
+    assert entries(postings) == {"sea": {0: 255, 1: 255}}
+
+
+def test_the_order_of_many_words_has_two_bytes_for_each() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 40, 5000)
+    words = (rng.random(lengths.sum()) ** 3 * 200_000).astype(np.int32)
+    plain = Sequences(np.append(0, np.cumsum(lengths)), words)
+    coded = plain.coded()
+    assert coded.terms.dtype == np.uint16
+    again = Sequences.of_arrays(coded.arrays("a"), "a")
+    assert again is not None
+    for units in (np.arange(5000), rng.permutation(5000)[:300], np.array([], np.int64)):
+        for ours, expected in zip(again.of_units(units), plain.of_units(units), strict=True):
+            np.testing.assert_array_equal(ours, expected)
+    other = [200_001, 0, 3]  # one that was not there
+    more = coded.coded_alike(Sequences(np.array([0, 3]), np.array(other, np.int32)))
+    assert more.of_units(np.array([0]))[0].tolist() == other
 
 
 def test_no_documents() -> None:
