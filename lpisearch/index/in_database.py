@@ -169,7 +169,8 @@ def _units(index: SubspaceIndex) -> Iterator[tuple[Any, ...]]:
             yield (
                 *(unit, unit, keys[unit], _vector(vector), lengths[unit]),
                 *(int(terms.distinct_terms[unit]), terms.strongest_terms[unit].tobytes()),
-                *(terms.strongest_counts[unit].tobytes(), _sequence(index.sequences, unit)),
+                np.asarray(terms.strongest_counts[unit], np.uint16).tobytes(),
+                _sequence(index.sequences, unit),
                 *(index.content_hashes[unit].tobytes(), twins[unit], sizes[unit], 0, 0),
             )
     if passages is None:
@@ -181,7 +182,8 @@ def _units(index: SubspaceIndex) -> Iterator[tuple[Any, ...]]:
         yield (
             *(n + at, owner, keys[owner], _vector(passages.vectors.at(at)), lengths[at]),
             *(int(terms.distinct_terms[at]), terms.strongest_terms[at].tobytes()),
-            *(terms.strongest_counts[at].tobytes(), _sequence(passages.sequences, at)),
+            np.asarray(terms.strongest_counts[at], np.uint16).tobytes(),
+            _sequence(passages.sequences, at),
             *(b"", twins[owner], 0, start, end),
         )
 
@@ -191,6 +193,4 @@ def _vector(vector: Floats) -> str:
 
 
 def _sequence(sequences: Sequences | None, unit: int) -> bytes:
-    if sequences is None:
-        return b""
-    return sequences.of_units(np.array([unit]))[0].tobytes()
+    return b"" if sequences is None else sequences.of_units(np.array([unit]))[0].tobytes()
