@@ -366,16 +366,14 @@ class WeightedWords(Protocol):
 class Bm25:
     """BM25 over postings.
 
-    `weights` are those of every entry without idf, for each part of the postings, computed for each
-    query if not given. `among` are the documents that determine idf and mean length, if not those
-    of the postings: passages are scored among whole documents, as short documents would be.
-    `general` is added to their idf. `long_from` is that of `half_saturation`.
+    `among` are the documents that determine idf and mean length, if not those of the postings:
+    passages are scored among whole documents, as short documents would be. `general` is added to
+    their idf. `long_from` is that of `half_saturation`.
     """
 
     postings: Postings
     k1: float = K1
     b: float = B
-    weights: tuple[NDArray[np.float32], ...] | None = None
     among: Postings | None = None
     general: GeneralIdf | None = None
     long_from: int | None = None
@@ -384,41 +382,35 @@ class Bm25:
         """Return the score of each document; 0 if it has no word of the query."""
         scores = np.zeros(len(self.half_saturation), np.float32)
         factors = query.weights * self.idf(query.words)
-        runs = [
-            (factor, number, entries, self._bounds(word, entries))
-            for factor, word in zip(factors, query.words.tolist(), strict=True)
-            for number, entries in enumerate(self.postings.parts)
-        ]
-
-        def add(part: slice) -> None:
-            at = part.start // CHUNK
-            for factor, number, entries, edges in runs:
-                own = slice(edges[at], edges[at + 1])
-                places = entries.places[own]
-                if self.weights is None:
-                    half = self.half_saturation[places]
-                    worth = saturation(entries.counts[own], half, self.k1)
-                else:
-                    worth = self.weights[number][own]
-                scores[places] += factor * worth
-
-        # A chunk of the scores stays in the cache while the entries of all words are added.
-        map_chunks(len(scores), add)
+        for entries in self.postings.parts if len(factors) else ():
+            self._add(scores, entries, query.words, factors)
         scores[self.postings.removed] = 0
         return scores
 
-    def _bounds(self, word: int, entries: Entries) -> list[int]:
-        """Return where the entries of a word begin in each chunk of the documents."""
-        inner = [part.start for part in chunks(len(self.half_saturation))][1:]
-        start, end = entries.starts[word : word + 2].tolist()
-        places = entries.places[start:end]
-        between = (start + np.searchsorted(places, inner)).tolist() if inner else []
-        return [start, *between, end]
+    def _add(
+        self,
+        scores: NDArray[np.float32],
+        entries: Entries,
+        words: NDArray[np.int64],
+        factors: NDArray[np.float32],
+    ) -> None:
+        """Add the scores of some words, one word after the other."""
+        edges = np.column_stack([entries.starts[words], entries.starts[words + 1]]).tolist()
+        if inner := [part.start for part in chunks(len(scores))][1:]:
+            for own in edges:
+                places = entries.places[own[0] : own[1]]
+                own[1:1] = (own[0] + np.searchsorted(places, inner)).tolist()
 
-    def weighed(self) -> Bm25:
-        """Return the same with the weights of all entries computed, for many queries."""
-        parts = self.postings.parts
-        return replace(self, weights=tuple(self.saturated(one.counts, one.places) for one in parts))
+        def add(part: slice) -> None:
+            at = part.start // CHUNK
+            runs = [slice(own[at], own[at + 1]) for own in edges]
+            places = np.concatenate([entries.places[run] for run in runs])
+            counts = np.concatenate([entries.counts[run] for run in runs])
+            each = np.repeat(factors, [run.stop - run.start for run in runs])
+            np.add.at(scores, places, each * self.saturated(counts, places))
+
+        # A chunk of the scores stays in the cache while the entries of all words are added.
+        map_chunks(len(scores), add)
 
     def worth(self) -> NDArray[np.float32]:
         """Return the weight of every entry of the postings, without idf."""

@@ -262,7 +262,6 @@ class Details(NamedTuple):
     path: str
     date: str
     text: str
-    content_hash: bytes
     predicted: tuple[PredictedLabel, ...] = ()
     language: str = ""
     file_date: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,22 +110,18 @@ class _Batch:
     def _answer(self, texts: list[tuple[str, str]]) -> Iterator[Run]:
         engine, options = self._snapshot.engine, self._options
         queries = [self._query(name, text) for name, text in texts]
-        if engine is None:
-            for (name, _), query in zip(texts, queries, strict=True):
-                yield name, self._by_words(query)
-            return
-        if not engine.has_all:
-            for (name, _), query in zip(texts, queries, strict=True):
-                yield name, self._by_candidates(query)
-            return
-        if self._encoder_helps(engine):
-            for (name, _), query in zip(texts, queries, strict=True):
-                total = score(query, self._snapshot, options).total
-                yield name, self._ranked(engine, query, total)
-            return
-        totals = engine.batch(queries, options.by, options.semantic_weight)
-        for (name, _), query, total in zip(texts, queries, totals, strict=True):
-            yield name, self._ranked(engine, query, self._finished(engine, query, total))
+        found: Iterable[list[tuple[str, float]]]
+        totals: Iterable[NDArray[np.float32]]
+        if engine is None or not engine.has_all:
+            found = map(self._by_words if engine is None else self._by_candidates, queries)
+        elif self._encoder_helps(engine):
+            totals = (score(query, self._snapshot, options).total for query in queries)
+            found = map(self._ranked, repeat(engine), queries, totals)
+        else:
+            totals = engine.batch(queries, options.by, options.semantic_weight)
+            totals = map(self._finished, repeat(engine), queries, totals)
+            found = map(self._ranked, repeat(engine), queries, totals)
+        yield from zip((name for name, _ in texts), found, strict=True)
 
     def _finished(
         self, engine: Engine, query: Query, total: NDArray[np.float32]
@@ -161,8 +157,7 @@ class _Batch:
         if evidence is None and len(engine.index.removed):
             evidence = rows != REMOVED
         candidates = shown_among(evidence, allowed_rows(query, rows))
-        chosen = best(total, options.offset + options.k, self._ranks.__getitem__, candidates)
-        return self._named([self._names[number] for number in chosen.tolist()], total[chosen])
+        return self._named(self._names, total, self._ranks, candidates)
 
     def _by_candidates(self, query: Query) -> list[tuple[str, float]]:
         """Answer from the candidates that a database finds."""
@@ -171,21 +166,26 @@ class _Batch:
         names = [self._ids.get(key, "") for key in scores.rows.tolist()]
         evidence = scores.total > 0 if self._options.by == "lexical" else stored
         candidates = shown_among(evidence & stored, allowed_rows(query, scores.rows))
-        needed = self._options.offset + self._options.k
-        chosen = best(scores.total, needed, alphabet_ranks(names).__getitem__, candidates)
-        return self._named([names[number] for number in chosen.tolist()], scores.total[chosen])
+        return self._named(names, scores.total, alphabet_ranks(names), candidates)
 
     def _by_words(self, query: Query) -> list[tuple[str, float]]:
         scores = by_words(query, self._snapshot)
         names = [self._ids[key] for key in scores.rows.tolist()]
-        needed = self._options.offset + self._options.k
-        chosen = best(scores.total, needed, alphabet_ranks(names).__getitem__)
-        return self._named([names[number] for number in chosen.tolist()], scores.total[chosen])
+        return self._named(names, scores.total, alphabet_ranks(names))
 
-    def _named(self, names: list[str], scores: NDArray[np.float32]) -> list[tuple[str, float]]:
-        least = self._options.min_score
-        pairs = list(zip(names, rounded(scores).tolist(), strict=True))[self._options.offset :]
-        return [pair for pair in pairs if least is None or pair[1] >= least]
+    def _named(
+        self,
+        names: list[str],
+        total: NDArray[np.float32],
+        ranks: NDArray[np.int64],
+        candidates: NDArray[np.int64] | None = None,
+    ) -> list[tuple[str, float]]:
+        """Return the ids and the scores of the best documents in order."""
+        options = self._options
+        chosen = best(total, options.offset + options.k, ranks.__getitem__, candidates)
+        chosen, least = chosen[options.offset :], options.min_score
+        found = zip(chosen.tolist(), rounded(total[chosen]).tolist(), strict=True)
+        return [(names[at], value) for at, value in found if least is None or value >= least]
 
 
 def _changed(transaction: ReadTransaction, engine: Engine) -> frozenset[int]:

@@ -280,9 +280,9 @@ class Engine:
 
         The matrix products of many queries are computed together.
         """
-        n_units = len(self.units.certainty)
+        units = self.units
+        n_units = len(units.certainty)
         size = max(1, min(_BATCH_QUERIES, _BATCH_SCORES // max(n_units, 1)))
-        units = self.units.weighed() if by != "semantic" else self.units
         for start in range(0, len(queries), size):
             some = queries[start : start + size]
             scored: Iterator[tuple[Floats, Floats | None]]
@@ -404,10 +404,6 @@ class Units:
     def named_documents(self, _words: Sequence[str], found: int) -> int:
         """Return how many documents have any of some words in their name: those found."""
         return found
-
-    def weighed(self) -> Units:
-        """Return the same with the weights of all postings computed, for many queries."""
-        return replace(self, words=tuple(words.weighed() for words in self.words))
 
     def idf(self, words: Numbers) -> Floats:
         """Return the idf of words among the documents."""

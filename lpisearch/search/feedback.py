@@ -57,10 +57,8 @@ def first_units(scores: Floats, count: int, without: NDArray[np.int64]) -> NDArr
     count = min(count, len(scores) - len(without))
     if not count:
         return np.empty(0, np.int64)
-    pool = scores
-    if len(without):
-        pool = scores.copy()
-        pool[without] = -np.inf
+    pool = scores.copy()
+    pool[without] = -np.inf
     return largest(pool, count)
 
 

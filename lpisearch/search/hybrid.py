@@ -116,9 +116,9 @@ class Hybrid:
         map_chunks(len(best), compare)
         return scores
 
-    def moved_vector(self, fused: Floats) -> Floats:
+    def moved_vector(self, fused: Floats, first: NDArray[np.int64] | None = None) -> Floats:
         """Return the vector of the query moved towards the first documents."""
-        first = self._first(fused)
+        first = self._first(fused) if first is None else first
         return moved_vector(self.query.vector, fused[first], self.units.vectors_at(first))
 
     def best_moved(self, fused: Floats, moments: Moments, needed: int) -> tuple[Floats, float]:
@@ -128,7 +128,8 @@ class Hybrid:
         best one stands for its document. Meaning adds at most its bound, so a document that cannot
         be among the best even with that keeps its score by the query as it was.
         """
-        vector = self.moved_vector(fused)
+        first = self._first(fused)
+        vector = self.moved_vector(fused, first)
         standard, scores = moments.standard(vector), fused.copy()
 
         def compare(some: NDArray[np.int64]) -> None:
@@ -138,7 +139,6 @@ class Hybrid:
         compare(again[again >= self.units.documents])
         bound = np.float32(fusion.SUBSPACE_BOUND + _ROUNDING) * self.weight
         most = self.words.standard.of(self.words.total) + bound * self.units.certainty
-        first = self._first(fused)
         compare(first)
         compare(np.flatnonzero(most >= scores[first].min(initial=np.inf)))
         feedback = self.with_feedback(scores) - scores

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpisearch.model.answers import Mark, Passage
 from lpisearch.numeric.rows import numbers_of
-from lpisearch.search.snippets import Sought, first_mark, placed_snippet, semantic_weights, snippet
+from lpisearch.search import snippets
 from lpisearch.text.languages import TokeniserSettings
 from lpisearch.text.spans import cut_passages
 from lpisearch.text.tokeniser import MOST_CHARACTERS, Tokeniser, usual_forms
@@ -123,10 +123,13 @@ class Passages:
         if unmarked and engine is not None:
             index, vector = engine.index, self.query.vector
             if not index.is_linear:
-                return placed_snippet(index, vector, text, tokeniser, title=title)
-            weights, most = semantic_weights(index, vector, tokeniser.tokens(text)), _MARKED
-        sought = Sought(self._sought, self.query.compounds)
-        return snippet(text, tokeniser, weights, title=title, most_marked=most, sought=sought)
+                return snippets.placed_snippet(index, vector, text, tokeniser, title=title)
+            weights, most = (
+                snippets.semantic_weights(index, vector, tokeniser.tokens(text)),
+                _MARKED,
+            )
+        sought = snippets.Sought(self._sought, self.query.compounds)
+        return snippets.snippet(text, tokeniser, weights, title, most_marked=most, sought=sought)
 
     @cached_property
     def _sought(self) -> tuple[WrittenPhrase | Compound, ...]:
@@ -148,16 +151,18 @@ def _letters(passage: Passage) -> str:
 
 def _within(passage: Passage, text: str, sections: Sequence[Section], begun: int = 0) -> Passage:
     """Say where a passage is in its document, a part of whose text begins somewhere."""
-    at = begun + first_mark(passage, text)
-    before = sections[: bisect_right([one.start for one in sections], at)]
+    at = passage.start
+    if begun:
+        passage = replace(passage, start=begun + at, end=begun + passage.end)
+    if not sections:
+        return passage
+    if passage.marks:
+        line = passage.text.removeprefix(snippets.CUT).removesuffix(snippets.CUT)
+        is_cut = passage.text.startswith(snippets.CUT)
+        at = snippets.unfolded(text, line, passage.marks[0][0] - is_cut, at)
+    before = sections[: bisect_right([one.start for one in sections], begun + at)]
     page = next((one.name for one in reversed(before) if one.kind == "page"), "")
-    return replace(
-        passage,
-        start=begun + passage.start,
-        end=begun + passage.end,
-        section=before[-1] if before else None,
-        page=page,
-    )
+    return replace(passage, section=before[-1] if before else None, page=page)
 
 
 MOST_NEAR = 6
@@ -188,7 +193,7 @@ def _near(
     engine, is_current = snapshot.engine, snapshot.tokeniser is snapshot.index_tokeniser
     if engine is None or not query.has_vector or not engine.index.is_linear or not is_current:
         return {}
-    shares = semantic_weights(engine.index, query.vector, tokeniser.tokens(text))
+    shares = snippets.semantic_weights(engine.index, query.vector, tokeniser.tokens(text))
     others = {token: share for token, share in shares.items() if token not in own}
     best = sorted(others, key=lambda token: (-others[token], token))[:MOST_NEAR]
     least = _LEAST * max(others.values(), default=0.0)

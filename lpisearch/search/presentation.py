@@ -19,25 +19,20 @@ from lpisearch.search.notes import (
     why_none,
 )
 from lpisearch.search.passages import Passages
-from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
+from lpisearch.search.ranking import alphabet_ranks, best, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from lpisearch.model.documents import Details
     from lpisearch.search.engine import Scores
     from lpisearch.search.query import Query
     from lpisearch.search.snapshot import Snapshot
 
-    Chosen = dict[int, Details | None]
-
 _MORE = 10
-_FEW = 50  # ranks are counted one by one
 _GROUPED = 1000
 _FEWEST_WORDS = 5
-_READ_AT_ONCE = 50  # the most documents whose texts are read while they are chosen
 _TEXT = 200_000  # characters that are compared, and searched for a passage
 
 
@@ -103,7 +98,7 @@ def _findable(scores: Scores, options: SearchOptions) -> NDArray[np.int64]:
 
 def _select_sorted(
     scores: Scores, snapshot: Snapshot, options: SearchOptions, twins: _Twins | None
-) -> tuple[Chosen, int]:
+) -> tuple[list[int], int]:
     """Choose a page of all documents that may be found in the order of the options.
 
     Of equals the better comes first, and of several twins the first stands for all.
@@ -113,23 +108,21 @@ def _select_sorted(
     numbers = numbers[np.lexsort((numbers, -rounded(scores.total[numbers]), ranks))]
     if twins is not None:
         numbers = numbers[twins.first_ones(numbers)]
-    end = options.offset + options.k
-    chosen: Chosen = dict.fromkeys(numbers[: options.offset].tolist())
-    page, with_text = numbers[options.offset : end], options.k <= _READ_AT_ONCE
-    found, gone = _read(scores, snapshot, page, with_text=with_text)
-    return chosen | found, gone
+    page = numbers[options.offset : options.offset + options.k]
+    stays = _as_indexed(scores, snapshot, page)
+    return [*numbers[: options.offset].tolist(), *page[stays].tolist()], int((~stays).sum())
 
 
 def select(
     scores: Scores, snapshot: Snapshot, options: SearchOptions, twins: _Twins | None
-) -> tuple[Chosen, int]:
+) -> tuple[list[int], int]:
     """Choose the best documents that are unchanged, and with `collapse` one of several twins.
 
     Returns
     -------
     tuple
-        Their numbers in order, also those before the offset, each with its details if these were
-        read with their texts; and how many were skipped because they changed or are gone.
+        Their numbers in order, also those before the offset; and how many were skipped because
+        they changed or are gone.
     """
     needed = count = options.offset + options.k if options.k else 0
     while True:
@@ -150,21 +143,22 @@ def _unchanged(
     scores: Scores,
     snapshot: Snapshot,
     twins: _Twins | None,
-) -> tuple[Chosen, int]:
+) -> tuple[list[int], int]:
     """Choose the first documents that are as they were indexed, one of several twins."""
-    chosen: Chosen = {}
-    changed, with_text, every = 0, needed <= _READ_AT_ONCE, numbers.tolist()
+    chosen: list[int] = []
+    changed, every = 0, numbers.tolist()
     while len(chosen) < needed and len(numbers):
         firsts = np.arange(len(numbers)) if twins is None else twins.first_ones(numbers)
         firsts = firsts[: needed - len(chosen)]
-        found, gone = _read(scores, snapshot, numbers[firsts], with_text=with_text)
-        chosen |= found
-        changed += gone
+        stays = _as_indexed(scores, snapshot, numbers[firsts])
+        chosen += numbers[firsts[stays]].tolist()
+        changed += int((~stays).sum())
         # A twin of a document that has changed stands for it.
         numbers = np.delete(numbers, firsts)
         if twins is not None and len(chosen) < needed:
-            numbers = numbers[~twins.has_one_of(list(chosen), numbers)]
-    return {number: chosen[number] for number in every if number in chosen}, changed
+            numbers = numbers[~twins.has_one_of(chosen, numbers)]
+    found = set(chosen)
+    return [number for number in every if number in found], changed
 
 
 def _best(scores: Scores, snapshot: Snapshot, count: int) -> NDArray[np.int64]:
@@ -178,26 +172,21 @@ def _best(scores: Scores, snapshot: Snapshot, count: int) -> NDArray[np.int64]:
     return best(scores.total, count, ranks_of_ids, scores.candidates)
 
 
-def _read(
-    scores: Scores, snapshot: Snapshot, numbers: NDArray[np.int64], *, with_text: bool
-) -> tuple[Chosen, int]:
-    """Read documents, those that did not change; return also the number of the others."""
-    documents, rows = snapshot.transaction.documents, scores.rows[numbers].tolist()
-    details = documents.details(rows, characters=_TEXT) if with_text else {}
-    known = {} if with_text else documents.identities(rows)
-    hashes = {row: one.content_hash for row, one in details.items()}
-    hashes |= {row: content_hash for row, (_, content_hash) in known.items()}
-    found = {
-        number: details.get(row)
-        for number, row in zip(numbers.tolist(), rows, strict=True)
-        if row in hashes
-        and (scores.hashes is None or hashes[row] == scores.hashes[number].tobytes())
-    }
-    return found, len(numbers) - len(found)
+def _as_indexed(
+    scores: Scores, snapshot: Snapshot, numbers: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which documents are there, and did not change since they were indexed."""
+    rows = scores.rows[numbers].tolist()
+    known = snapshot.transaction.documents.identities(rows)
+    own = [known[row][1] if row in known else b"" for row in rows]
+    indexed = own if scores.hashes is None else [*map(bytes, scores.hashes[numbers])]
+    return np.array(
+        [one > b"" and one == of for one, of in zip(own, indexed, strict=True)], np.bool_
+    )
 
 
 def _hits(
-    chosen: Mapping[int, Details | None],
+    chosen: Sequence[int],
     scores: Scores,
     query: Query,
     snapshot: Snapshot,
@@ -208,22 +197,18 @@ def _hits(
     findable: NDArray[np.int64],
 ) -> tuple[Hit, ...]:
     """Return what is shown of the chosen documents."""
-    documents = snapshot.transaction.documents
-    numbers = list(chosen)[options.offset :]
-    sections = snapshot.sections([int(scores.rows[number]) for number in numbers])
+    numbers = chosen[options.offset :]
+    rows = scores.rows[numbers].tolist()
+    details = snapshot.transaction.documents.details(rows, _TEXT)
+    sections = snapshot.sections(rows)
     passages = Passages(snapshot, query, scores, sections, options.passages)
     explains = options.explain and snapshot.engine is not None
     explainer = HitExplainer(snapshot, query, passages) if explains else None
-    read = {int(scores.rows[number]): chosen[number] for number in numbers}
-    unread = [row for row, details in read.items() if details is None]
-    details = read | (documents.details(unread, _TEXT) if unread else {})
     bm25_leg, cosine_leg = (_leg(own, numbers, scores) for own in (scores.bm25, scores.cosines))
     totals = rounded(scores.total[numbers]).tolist()
     hits = []
     for at, number in enumerate(numbers):
-        shown = details[int(scores.rows[number])]
-        if shown is None:
-            continue
+        shown = details[rows[at]]
         (bm25, bm25_rank), (cosine, cosine_rank) = bm25_leg[at], cosine_leg[at]
         others = 0 if twins is None or alike is None else twins.others(number, alike)
         versions = 0 if twins is None else twins.versions(number, findable, others)
@@ -310,15 +295,12 @@ class _Twins:
 
 
 def _leg(
-    values: NDArray[np.float32] | None, numbers: list[int], scores: Scores
+    values: NDArray[np.float32] | None, numbers: Sequence[int], scores: Scores
 ) -> list[tuple[float | None, int | None]]:
     """Return the score of documents by one leg, and the ranks among those that may be found."""
     if values is None:
         return [(None, None)] * len(numbers)
     pool = values if scores.candidates is None else values[scores.candidates]
     own = values[numbers]
-    if len(numbers) > _FEW:
-        ranks = 1 + len(pool) - np.searchsorted(np.sort(pool), own, "right")
-    else:
-        ranks = np.array([rank_of(pool, value) for value in own.tolist()], np.int64)
+    ranks = 1 + len(pool) - np.searchsorted(np.sort(pool), own, "right")
     return list(zip(rounded(own).tolist(), ranks.tolist(), strict=True))

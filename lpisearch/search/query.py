@@ -318,10 +318,8 @@ class Matches:
         self, snapshot: Snapshot, parsed: ParsedQuery, source: WordSource, where: Filter
     ) -> None:
         self._snapshot, self._parsed, self._source = snapshot, parsed, source
-        self._documents, self._lexical = (
-            snapshot.transaction.documents,
-            snapshot.transaction.lexical,
-        )
+        transaction = snapshot.transaction
+        self._documents, self._lexical = transaction.documents, transaction.lexical
         self.occurrences: Counter[int] = Counter()
         self.notes: list[str] = []
         phrases = [

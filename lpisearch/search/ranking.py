@@ -289,11 +289,6 @@ def _later_first(
     return key
 
 
-def rank_of(scores: Floats, value: float) -> int:
-    """Return the rank of a score among others, from 1: one more than the number of better ones."""
-    return 1 + int(np.count_nonzero(scores > np.float32(value)))
-
-
 def alphabet_ranks(ids: list[str]) -> Numbers:
     """Return the rank of each id in the order of its characters' code points."""
     ranks = np.empty(len(ids), np.int64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from threading import Lock, RLock, Thread, local
+from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from lpisearch.errors import EncoderFailed, EncoderNotFound, LpiSearchError, SubspaceError
@@ -55,7 +55,6 @@ class Session:
         self._encoding = encoding
         self._encoder: CheckedEncoder | None = None
         self._encoder_lock, self._probed = Lock(), dict[int, str]()
-        self.thread = local()  # what one thread alone may use, such as a stemmer
         self.facet_lock = Lock()  # so that questions asked together do not all count the facets
         self._lock, self._index_lock, self._memory_lock = RLock(), Lock(), Lock()
         self._store: Store | None = None

@@ -11,7 +11,6 @@ cosine is shown. No word is marked, because no single word is the reason.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -50,9 +49,9 @@ def snippet(
     text: str,
     tokeniser: Tokeniser,
     words: Mapping[str, float],
+    title: str = "",
     *,
     length: int = 200,
-    title: str = "",
     most_marked: int | None = None,
     sought: Sought | None = None,
 ) -> Passage:
@@ -66,11 +65,12 @@ def snippet(
     whole = (line := Line.of_text(text, title)).whole
     quoted = [span for phrase in sought.phrases if (span := phrase.find(whole))]
     weights = {token: weight for token, weight in words.items() if weight > 0}
-    every = _tokens_in(whole, 0, len(whole), tokeniser, weights)
-    best = [(*quoted[0], "")] if quoted else _best_window(whole, every, tokeniser, weights, length)
+    every = [*tokeniser.spans(whole, weights)]
+    best = [(*quoted[0], "")] if quoted else _best_window(whole, every, weights, length)
     start, end = _grown(whole, best, length) if best else beginning(whole, 0, length)
     if whole[max(start - 1, 0) : start].strip() or whole[end : end + 1].strip():  # a cut word
-        tokens = _tokens_in(whole, start, end, tokeniser, weights)
+        cut = tokeniser.spans(whole[start:end], weights)
+        tokens = [(start + first, start + last, token) for first, last, token in cut]
     else:
         tokens = [token for token in every if start <= token[0] and token[1] <= end]
     if most_marked is not None:
@@ -102,16 +102,20 @@ class Line(NamedTuple):
         if not window:
             return 0, 0
         start += len(self.folded) - len(self.whole) + self.whole[start:end].startswith(" ")
-        first = unfolded(self.text[:MOST_CHARACTERS], self.folded, start)
-        last = unfolded(self.text[first:MOST_CHARACTERS], window, len(window) - 1)
-        return first, first + last + 1
+        first = unfolded(self.text, self.folded, start)
+        return first, unfolded(self.text, window, len(window) - 1, first) + 1
 
 
-def unfolded(text: str, line: str, at: int) -> int:
-    """Return where a character of a text on one line is in the text."""
-    word = line.rfind(" ", 0, at) + 1
-    number = line.count(" ", 0, word)  # words are counted: only white space differs
-    return len(text) - len(text.split(None, number)[number]) + at - word
+def unfolded(text: str, line: str, at: int, begun: int = 0) -> int:
+    """Return where a character of a text from some position on, on one line, is in the text."""
+    start = line.rfind(" ", 0, at) + 1
+    end = line.find(" ", at)
+    word = line[start:end] if end > 0 else line[start:]
+    # Only white space differs, so a word is the same one of its kind in both.
+    place = text.index(word, begun)
+    for _ in range(line.count(word, 0, start)):
+        place = text.index(word, place + len(word))
+    return place + at - start
 
 
 def stretches(text: str, length: int) -> Iterator[tuple[int, int]]:
@@ -141,15 +145,6 @@ def shown(line: Line, start: int, end: int, marks: Iterable[tuple[int, int]] = (
         tuple((first + shift, last + shift) for first, last in marks),
         *line.span(start, end),
     )
-
-
-def first_mark(passage: Passage, text: str) -> int:
-    """Return where the first mark of a passage is in the text, or the passage if it has none."""
-    if not passage.marks:
-        return passage.start
-    shown = passage.text.removeprefix(CUT)
-    at = passage.marks[0][0] - len(passage.text) + len(shown)
-    return passage.start + unfolded(text[passage.start : passage.end], shown, at)
 
 
 def semantic_weights(
@@ -187,47 +182,31 @@ def _without_title(text: str, title: str) -> str:
 
 
 def _best_window(
-    text: str,
-    every: Sequence[_Token],
-    tokeniser: Tokeniser,
-    weights: Mapping[str, float],
-    length: int,
+    text: str, every: Sequence[_Token], weights: Mapping[str, float], length: int
 ) -> Sequence[_Token]:
     """Return the tokens in the window with the largest weight, the first of equals."""
-    bounds = list(stretches(text, length))
-    ends = [end for _, end in bounds]
-    at_spaces = {text[end] for end in ends[:-1]} <= {" "}
-    parts: list[list[_Token]] = [[] for _ in range(len(bounds) + 1)]
-    if at_spaces:
-        for token in every:
-            parts[bisect_right(ends, token[0])].append(token)
-    else:  # a word longer than a stretch is cut
-        parts = [*(_tokens_in(text, *span, tokeniser, weights) for span in bounds), []]
+    if not every or every[-1][1] - every[0][0] <= length:
+        return every
+    parts: list[Sequence[_Token]] = []
+    placed = 0
+    for _, end in stretches(text, length):
+        first = placed
+        while placed < len(every) and every[placed][0] < end:
+            placed += 1
+        parts.append(every[first:placed])
+        if placed == len(every):
+            break
     # No window is longer than a stretch, so each lies in one or in two adjacent ones.
-    pairs = {at: first + second for at, (first, second) in enumerate(pairwise(parts))}
-    most = {
-        at: sum(map(weights.__getitem__, {term for _, _, term in own}))
-        for at, own in pairs.items()
-        if own
-    }
+    pairs = [[*first, *second] for first, second in pairwise([*parts, ()]) if first or second]
+    most = [sum(map(weights.__getitem__, {term for _, _, term in own})) for own in pairs]
     best: Sequence[_Token] = ()
     best_weight = 0.0
-    for number in sorted(most, key=lambda number: -most[number])[:_MOST_PAIRS]:
+    for number in sorted(range(len(pairs)), key=lambda number: -most[number])[:_MOST_PAIRS]:
         if most[number] * _MOST_FOR_REPEATS <= best_weight:
             break
-        tokens = pairs[number]
-        if not at_spaces:
-            end = ends[min(number + 1, len(ends) - 1)]
-            tokens = _tokens_in(text, bounds[number][0], end, tokeniser, weights)
-        best, best_weight = _heaviest(tokens, weights, length, (best, best_weight))
+        if not best or _weight(pairs[number], weights) > best_weight:
+            best, best_weight = _heaviest(pairs[number], weights, length, (best, best_weight))
     return best
-
-
-def _tokens_in(
-    text: str, start: int, end: int, tokeniser: Tokeniser, weights: Mapping[str, float]
-) -> list[_Token]:
-    spans = tokeniser.spans(text[start:end], weights)
-    return [(start + first, start + last, token) for first, last, token in spans]
 
 
 def _heaviest(

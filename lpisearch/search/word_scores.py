@@ -166,12 +166,10 @@ def _near(query: Query, units: Units, bm25: Floats) -> Iterator[tuple[str, Float
     pairs = _pairs(query, units)
     if not len(pairs.weights) or not units.sequences:
         return
-    pool = bm25
-    if units.passages is not None:
-        pool = bm25.copy()
-        pool[units.owners] = 0  # long documents: their passages stand for them
-    best = np.sort(largest(pool, NEAR_UNITS))
-    best = best[pool[best] > 0]
+    pool = bm25.copy()
+    pool[units.owners] = 0  # long documents: their passages stand for them
+    best = np.flatnonzero(pool > 0)
+    best = best[np.sort(largest(pool[best], NEAR_UNITS))]
     terms, at = units.terms_in_order(best)
     units_at, pairs_at, counts, _ = count_pairs(terms, at, pairs, len(units.postings))
     if not len(counts):
@@ -179,8 +177,7 @@ def _near(query: Query, units: Units, bm25: Floats) -> Iterator[tuple[str, Float
     values = np.zeros(len(bm25), np.float32)
     worth = saturation(counts, units.half_at(best[units_at]))
     np.add.at(values, best[units_at], np.float32(PAIR_SHARE) * pairs.weights[pairs_at] * worth)
-    if units.passages is not None:
-        np.maximum.at(values, units.owners, values[units.documents :])
+    np.maximum.at(values, units.owners, values[units.documents :])
     yield "near", values
 
 
@@ -191,11 +188,10 @@ def _pairs(query: Query, units: Units) -> Pairs:
     """
     first, second = query.sequence[:-1], query.sequence[1:]
     is_pair = (first >= 0) & (second >= 0) & (first != second)
-    term = units.postings.term
     for at in np.flatnonzero(is_pair).tolist():
-        is_pair[at] = not are_overlapping(term(first[at]), term(second[at]))
-    both, times = np.unique(
-        np.column_stack([first[is_pair], second[is_pair]]), axis=0, return_counts=True
-    )
-    idf = units.idf(both.ravel()).reshape(both.shape)
-    return Pairs(both[:, 0], both[:, 1], idf.mean(axis=1) * times.astype(np.float32))
+        is_pair[at] = not are_overlapping(*query.ordered[at : at + 2])
+    n_terms = len(units.postings)
+    both, times = np.unique(first[is_pair] * n_terms + second[is_pair], return_counts=True)
+    first, second = np.divmod(both, n_terms)
+    mean = (units.idf(first) + units.idf(second)) / np.float32(2)
+    return Pairs(first, second, mean * times.astype(np.float32))

@@ -90,10 +90,10 @@ DATED = f"CASE WHEN documents.date <> '' THEN documents.date ELSE {FILE_DATE} EN
 """The date of a document: as stated, else that of its file."""
 SENDER = "json_extract(documents.metadata, '$.from')"
 _DETAILS = f"""SELECT documents.id, external_id, title, path, date, substr(text, 1, ?),
-content_hash, coalesce(language, ''), {FILE_DATE} FROM documents
+coalesce(language, ''), {FILE_DATE} FROM documents
 LEFT JOIN document_traits ON document_id = documents.id WHERE documents.id {AMONG}"""  # noqa: S608 (constants)
 _DETAILS_WITHOUT_TEXT = _DETAILS.replace("substr(text, 1, ?)", "''")
-_DETAIL_TYPES = (int, str, str, str, str, str, bytes, str, str)
+_DETAIL_TYPES = (int, str, str, str, str, str, str, str)
 _IDENTITIES = f"SELECT id, external_id, content_hash FROM documents WHERE id {AMONG}"  # noqa: S608 (constants)
 _LABELS = f"SELECT document_id, name FROM labels WHERE document_id {AMONG} ORDER BY position"  # noqa: S608 (constants)
 _PREDICTED = f"""SELECT document_id, name, confidence, classifier FROM predicted_labels
@@ -167,9 +167,9 @@ class SQLDocuments:
         else:
             rows = self.connection.rows(_DETAILS_WITHOUT_TEXT, ids)
         details: dict[int, Details] = {}
-        for key, name, title, path, date, body, digest, *facts in checked(rows, *_DETAIL_TYPES):
+        for key, name, title, path, date, body, *facts in checked(rows, *_DETAIL_TYPES):
             names, shares = labels.get(key, ()), predicted.get(key, ())
-            details[key] = Details(name, title, names, path, date, body, digest, shares, *facts)
+            details[key] = Details(name, title, names, path, date, body, shares, *facts)
         return details
 
     def identities(self, keys: Sequence[int]) -> dict[int, tuple[str, bytes]]:

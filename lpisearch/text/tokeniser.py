@@ -133,8 +133,8 @@ class Tokeniser:
         """
         chunks: Iterable[tuple[int, str]]
         some = () if wanted is None or len(wanted) > _FEW else wanted
-        if some and self._keeps_beginnings and len(text.lower()) == len(text):
-            chunks = self._near(text, some)
+        if some and self._keeps_beginnings and len(lowered := text.lower()) == len(text):
+            chunks = self._near(text, lowered, *_ways_to_begin(tuple(some)))
         elif wanted is None or self._has_names(text):
             chunks = ((match.start(), match.group()) for match in _CHUNK.finditer(text))
         else:
@@ -144,24 +144,31 @@ class Tokeniser:
                 if wanted is None or token in wanted:
                     yield at + start, at + end, token
 
-    def _near(self, text: str, wanted: Collection[str]) -> list[tuple[int, str]]:
+    def _near(
+        self, text: str, lowered: str, beginnings: Iterable[str], bridges: Collection[str]
+    ) -> list[tuple[int, str]]:
         """Return what may have any of some tokens between white space, with where it begins.
 
-        A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are.
+        A word of ASCII begins as its stem does, if the stemmer leaves beginnings as they are. An
+        apostrophe of English may stand between two of these letters, as in one of the `bridges`.
         """
-        lowered = text.lower()
-        for space in _WHITE:
-            lowered = lowered.replace(space, " ")
         near: dict[int, str] = {}
-        for beginning in {each for token in wanted for each in _beginnings(token)}:
-            starts = (
-                at
-                for at in _positions(lowered, beginning)
-                if not at or not lowered[at - 1].isalnum() or text[at].isupper()
-            )
-            near |= _chunks_around(text, lowered, starts)
-        others = (match.start() for match in _OTHER.finditer(text))
-        near |= _chunks_around(text, lowered, _positions(text, "'") if text.isascii() else others)
+        end, is_ascii = 0, text.isascii()
+        for space in _ASCII_WHITE if is_ascii else _WHITE:
+            lowered = lowered.replace(space, " ")
+        for match in (_APOSTROPHE if is_ascii else _OTHER).finditer(text):
+            at = match.start()
+            if at >= end and (not is_ascii or lowered[at - 1 : at + 2] in bridges):
+                start, end = _chunk_around(lowered, at)
+                near[start] = text[start:end]
+        for beginning in beginnings:
+            at = lowered.find(beginning)
+            while at >= 0:
+                end = at + 1
+                if not at or not lowered[at - 1].isalnum() or text[at].isupper():
+                    start, end = _chunk_around(lowered, at)
+                    near[start] = text[start:end]
+                at = lowered.find(beginning, end)
         return sorted(near.items())
 
     def _with_any(self, text: str, wanted: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -292,7 +299,9 @@ def _blocks(separated: bytes) -> Iterator[bytes]:
 
 _CHUNK = re.compile(r"\S+")
 _WHITE = tuple(char for char in map(chr, range(0x3001)) if char.isspace() and char != " ")
+_ASCII_WHITE = tuple(filter(str.isascii, _WHITE))
 _OTHER = re.compile(r"[^\x00-\x26\x28-\x7f]")
+_APOSTROPHE = re.compile("'")
 _SPELLED_SIGNS = ("plusplus", "sharp", "dotnet")
 _AROUND_WORD = '"(),-./:;<>?![]*_='
 _FEW = 24  # tokens whose beginnings are found in less time than a text is split
@@ -303,7 +312,6 @@ _KEEP_BEGINNINGS = frozenset(
 )
 
 
-@lru_cache(10_000)
 def _beginnings(token: str) -> tuple[str, ...]:
     """Return what is in every word of ASCII with a token, in lower case.
 
@@ -316,24 +324,17 @@ def _beginnings(token: str) -> tuple[str, ...]:
     return (token[:-1] or token if token.endswith(_CHANGED) else token,)
 
 
-def _positions(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+@lru_cache(1000)
+def _ways_to_begin(tokens: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the beginnings of some tokens, and what an apostrophe within one stands between."""
+    every = tuple({each: None for token in tokens for each in _beginnings(token)})
+    return every, frozenset(f"{a}'{b}" for each in every for a, b in pairwise(each))
 
 
-def _chunks_around(text: str, spaced: str, positions: Iterable[int]) -> dict[int, str]:
-    """Return what is between white space around ascending positions, with where it begins."""
-    found: dict[int, str] = {}
-    end = 0
-    for at in positions:
-        if at >= end:
-            start = spaced.rfind(" ", 0, at) + 1
-            end = spaced.find(" ", at)
-            end = len(text) if end < 0 else end
-            found[start] = text[start:end]
-    return found
+def _chunk_around(lowered: str, at: int) -> tuple[int, int]:
+    """Return where what is between spaces around a position begins and ends."""
+    end = lowered.find(" ", at)
+    return lowered.rfind(" ", 0, at) + 1, len(lowered) if end < 0 else end
 
 
 def _stemmer(language: str) -> Callable[[str], str]:

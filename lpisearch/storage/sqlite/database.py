@@ -7,6 +7,9 @@ POSIX drops all locks of a process on a file, those of SQLite's connections incl
 process closes any descriptor of it. So descriptors of a library that this program opens itself are
 closed only when no connection is open.
 
+To open a connection takes longer than to look up a word, so those of readers are kept for the next
+question: while the file is the same, and no descriptor waits to be closed.
+
 The state token is `user_version` in the file header: read without touching a table, part of the
 transaction, and random, so that diverged copies differ.
 """
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from lpisearch.storage.sqlite.store import SQLiteChanges, SQLiteHealth
 
 _STEPS = 10_000  # virtual machine instructions between two looks at the clock
+_MOST_IDLE = 8  # connections that are kept
 
 
 class FileConnection(Connection):
@@ -108,7 +112,7 @@ class Database:
         refuse_other_files(file)
         if writable:
             refuse_hard_links(file)
-        return cls(path, file, writable=writable)
+        return cls(path, file.absolute(), writable=writable)
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +122,11 @@ class Database:
 
     def close(self) -> None:
         """Release the file; the last process to do so removes the log files."""
+        _OPEN.drop_idle(self._file)
         if self._writer is not None:
+            with suppress(sqlite3.Error):  # no log is left to readers of other processes
+                self._writer.execute("PRAGMA busy_timeout = 0")
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
             self._writer = None
         if not self.writable:
@@ -166,6 +174,7 @@ class Database:
     def interruptible(self, until: Callable[[], bool]) -> Iterator[FileConnection]:
         """Yield a connection that aborts when `until` is true; it raises SQLite's own errors."""
         with self._transaction("BEGIN") as connection:
+            connection.raw.identity = ()  # it is not kept
             connection.raw.set_progress_handler(until, _STEPS)
             yield connection
 
@@ -191,20 +200,22 @@ class Database:
     @contextmanager
     def _transaction(self, *first: str) -> Iterator[FileConnection]:
         """Yield a connection after some statements; what is not committed is rolled back."""
-        raw = self._writer or connect(self._file, writable=self.writable)
-        if self.writable:
-            self._writer = raw
+        kept = self._writer if self.writable else _OPEN.idle(self._file)
+        raw = kept or connect(self._file, writable=self.writable)
+        self._writer = raw if self.writable else None
         connection = FileConnection(raw, lambda: self._join(raw))
+        succeeded = False
         try:
             for statement in first:
                 raw.execute(statement)
             yield connection
+            succeeded = True
         finally:
             if "core" in vars(connection):
                 connection.core.close()
             raw.rollback()
             if not self.writable:
-                raw.close()
+                (_OPEN.leave_idle if succeeded else CountedConnection.close)(raw)
 
 
 class SQLiteReadTransaction(ReadTransaction):
@@ -287,6 +298,7 @@ def connect(path: Path, *, writable: bool) -> CountedConnection:
 def connect_to_read(path: Path) -> CountedConnection:
     """Open for reading; as immutable where SQLite cannot create its -shm file (a full disk)."""
     uri = path.as_uri()
+    identity = _identity(path)
     connection = _open(f"{uri}?mode=ro")
     # Not for a writer: the trigger of deletions, known word by word, writes to FTS5.
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -300,8 +312,17 @@ def connect_to_read(path: Path) -> CountedConnection:
         if log.exists() and log.stat().st_size:
             reason = f"its latest changes are in {log.name} and must be merged first"
             raise LibraryUnwritable(path, reason) from error
-        return _open(f"{uri}?mode=ro&immutable=1")
+        return _open(f"{uri}?mode=ro&immutable=1")  # which would not see later changes
+    connection.identity = identity
     return connection
+
+
+def _identity(path: Path) -> tuple[object, ...]:
+    """Return what tells a file from one that is put in its place, or copied over it."""
+    with suppress(OSError):
+        at = os.stat(path)  # noqa: PTH116 (a question does it)
+        return path, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns
+    return ()
 
 
 def remove_empty_log(path: Path) -> None:
@@ -346,7 +367,35 @@ class _Connections:
     def __init__(self) -> None:
         self._lock = Lock()
         self._open: WeakSet[CountedConnection] = WeakSet()
+        self._idle: list[CountedConnection] = []
         self._descriptors: list[int] = []
+
+    def idle(self, path: Path) -> CountedConnection | None:
+        """Take the connection of an earlier reader to the file that is at a path now."""
+        identity = _identity(path)
+        with self._lock:
+            for at, one in enumerate(self._idle):
+                if one.identity == identity:
+                    return self._idle.pop(at)
+        self.drop_idle(path if len(self._idle) < _MOST_IDLE else None)
+        return None
+
+    def leave_idle(self, connection: CountedConnection) -> None:
+        """Keep a connection for the next reader of its file; close it if that may not be."""
+        with self._lock:
+            may_stay = connection.identity and not self._descriptors
+            if keeps := bool(may_stay) and len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+        if not keeps:
+            connection.close()
+
+    def drop_idle(self, path: Path | None = None) -> None:
+        """Close the connections that are kept, or those to what was at a path."""
+        with self._lock:
+            dropped = [one for one in self._idle if path is None or path in one.identity]
+            self._idle = [one for one in self._idle if one not in dropped]
+        for one in dropped:
+            one.close()
 
     def enter(self, connection: CountedConnection) -> None:
         with self._lock:
@@ -358,8 +407,9 @@ class _Connections:
             self._close()
 
     def close(self, descriptor: int) -> None:
+        self._descriptors.append(descriptor)
+        self.drop_idle()
         with self._lock:
-            self._descriptors.append(descriptor)
             self._close()
 
     def _close(self) -> None:
@@ -368,6 +418,8 @@ class _Connections:
 
 
 _OPEN = _Connections()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_OPEN.drop_idle)  # SQLite's must not cross a fork
 
 
 class Cursor(sqlite3.Cursor):
@@ -413,7 +465,9 @@ class StepLimit:
 
 
 class CountedConnection(sqlite3.Connection):
-    """A connection that is counted while it is open."""
+    """A connection that is counted while it is open; `identity` is its file if it may be kept."""
+
+    identity: tuple[object, ...] = ()
 
     def __init__(self, *names: Any, **options: Any) -> None:
         self.steps = StepLimit(str(names[0]))
@@ -482,8 +536,6 @@ def _has_application_id(head: bytes) -> bool:
 
 
 _LARGEST_TOKEN = (1 << 31) - 1
-
-
 _CHECK_SECONDS = 20
 _LEAST_FREE_BYTES = 1 << 16
 

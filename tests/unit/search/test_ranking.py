@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpisearch.search.ranking import alphabet_ranks, best, rank_of, rounded
+from lpisearch.search.ranking import alphabet_ranks, best, rounded
 
 few_values = st.lists(st.sampled_from([0.0, 0.5, 0.5000001, 1.0]), max_size=12)
 
@@ -32,8 +32,5 @@ def test_ids_are_asked_only_of_ties() -> None:
     assert best(np.array([1, 2], np.float32), 2, lambda _: 1 / 0).tolist() == [1, 0]  # type: ignore[arg-type,return-value]
 
 
-def test_ranks_and_rounding() -> None:
-    scores = np.array([0.9, 0.5, 0.5, 0.1], np.float32)
-    assert [rank_of(scores, float(score)) for score in scores] == [1, 2, 2, 4]
-    assert rank_of(scores[[1, 3]], float(scores[3])) == 2
+def test_rounding() -> None:
     assert str(rounded(np.array([-1e-9, 0.12345678], np.float32)).tolist()) == "[0.0, 0.123457]"

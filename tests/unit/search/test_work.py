@@ -73,7 +73,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
     monkeypatch.setattr(Cursor, "execute", executed)
     monkeypatch.setattr(SQLDocuments, "details", read)
-    monkeypatch.setattr("lpisearch.search.passages.snippet", cut)
+    monkeypatch.setattr("lpisearch.search.snippets.snippet", cut)
     return counted
 
 

@@ -42,12 +42,6 @@ def test_words_add_up() -> None:
     assert bm25.scores(question).tolist() == pytest.approx(parts.tolist())
 
 
-def test_weights_worked_out_before() -> None:
-    bm25 = leg(TEXTS)
-    question = ask(bm25, "sea", "cake")
-    assert bm25.weighed().scores(question).tolist() == bm25.scores(question).tolist()
-
-
 def test_nothing_to_find() -> None:
     bm25 = leg(TEXTS)
     assert bm25.scores(ask(bm25)).tolist() == [0] * 4
@@ -64,4 +58,3 @@ def test_rare_in_the_language() -> None:
     assert english is not None
     joined = replace(bm25, general=GeneralIdf(bm25.postings, english))
     assert joined.scores(question).argsort().tolist() == [3, 2, 0, 1]
-    assert joined.weighed().scores(question).tolist() == joined.scores(question).tolist()

@@ -93,6 +93,62 @@ def test_a_lost_connection_keeps_no_file_open(
     assert _open_files() < before
 
 
+def test_a_connection_is_kept_for_the_next_reader(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_library(library).close()
+    opened: list[Path] = []
+    connect = database.connect_to_read
+
+    def counted(path: Path) -> Any:
+        opened.append(path)
+        return connect(path)
+
+    monkeypatch.setattr(database, "connect_to_read", counted)
+    with open_library(library) as reader, create_library(library) as writer:
+        opened.clear()
+        for value in range(3):
+            with writer.writing() as connection:
+                insert = "INSERT INTO settings (name, value) VALUES (:name, '1')"
+                connection.execute(text(insert), {"name": f"{value}"})
+            with reader.reading() as connection:
+                assert f"{value}" in connection.column("SELECT name FROM settings")
+        assert len(opened) == 1
+        with suppress(KeyboardInterrupt), reader.reading():
+            raise KeyboardInterrupt
+        _pragma(reader, "user_version")
+        assert len(opened) == 2, "one that failed is closed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced")
+def test_a_reader_sees_what_took_the_place_of_a_file(library: Path, tmp_path: Path) -> None:
+    create_library(library).close()
+    first, other = library.read_bytes(), tmp_path / "other.db"
+    with create_library(other) as writer, writer.writing() as connection:
+        connection.execute(text("INSERT INTO settings (name, value) VALUES ('other', '1')"))
+    with open_library(library) as reader:
+
+        def has_other() -> bool:
+            with reader.reading() as connection:
+                return "other" in connection.column("SELECT name FROM settings")
+
+        assert not has_other()
+        other.replace(library)
+        assert has_other()
+        library.write_bytes(first)
+        assert not has_other()
+
+
+def test_a_writer_leaves_no_log_to_a_waiting_reader(library: Path) -> None:
+    create_library(library).close()
+    with open_library(library) as reader:
+        _pragma(reader, "user_version")
+        with create_library(library) as writer, writer.writing() as connection:
+            connection.execute(text("INSERT INTO settings (name, value) VALUES ('a', '1')"))
+        log = library.with_name(f"{library.name}-wal")
+        assert not log.exists() or not log.stat().st_size
+
+
 def test_an_open_write_does_not_block_a_reader(library: Path) -> None:
     with create_library(library) as writer, writer.writing() as connection:
         connection.execute(text("INSERT INTO settings(name, value) VALUES ('half', '{}')"))
