@@ -66,9 +66,9 @@ class OLPI(LocalityProjection):
     Notes
     -----
     *The constant direction.* If the rows of X are independent, one direction maps all documents
-    to the same value, with f = 0. As in the paper it is kept, and comes first: all others are
-    orthogonal to it, it changes no distance, and without it the map would not be a rotation. A
-    graph of k parts has k such directions, one constant on each part; they come first.
+    to the same value, with f = 0. It is kept, and comes first: all others are orthogonal to it, it
+    changes no distance, and without it the map would not be a rotation. The paper's PCA, about the
+    mean, leaves it out. A graph of k parts has k such directions, one for each; they come first.
 
     *Many documents.* Beyond 3,000 documents and terms, XXᵀc = Xa is solved by iteration until what
     is left of Xa raises f by 1 % at most. The map stays orthonormal to rounding. `bounds_` says
