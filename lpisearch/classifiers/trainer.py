@@ -12,9 +12,11 @@ import warnings
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import compress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lpisearch.classifiers.classifier import (
     CLASSIFIERS,
@@ -32,6 +34,7 @@ from lpisearch.classifiers.classifier import (
 )
 from lpisearch.errors import BadOption
 from lpisearch.graphs.neighbours import near_duplicate_groups
+from lpisearch.methods.rlpi import RLPI, HeldOut, is_good
 from lpisearch.numeric.rows import divided_by_lengths
 from lpisearch.numeric.threads import one_blas_thread
 
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
     from lpisearch.options import IndexSpec
 
@@ -216,10 +218,6 @@ def _too_few(sizes: Counter[str]) -> str:
     return f"fewer than two of the {len(sizes)} labels have {LEAST_DOCUMENTS} documents or more"
 
 
-# A classifier is clearly worse than the best if it is by two standard errors of the difference.
-CLEAR = 2.0
-
-
 def fit_classifiers(
     X: csr_array,
     members: Members,
@@ -283,14 +281,14 @@ class _Fitting:
 
     def fit(self, alpha: float | str, rows: NDArray[np.integer[Any]] | None = None) -> _Fitted:
         """Fit supervised RLPI and everything on it, to all documents or to some."""
-        from lpisearch.methods.rlpi import RLPI
-
         X = self.X if rows is None else self.X[rows]
         members = self.members if rows is None else self.members.of(rows)
         machines: dict[str, Future[Machine]] = {}
         if X.shape[1] * self.n_classes <= self.limits.svm_cells:
-            machines["svm"] = self.lane.submit(self._machine_on_terms, X, members)
-        labels = [classes.tolist() for classes in np.split(members.classes, members.starts[1:-1])]
+            most = int(self.limits.svm_weights * len(members.sizes) / max(X.nnz, 1))
+            machines["svm"] = self.lane.submit(self._machine, X, members, most)
+        marks = np.ones(len(members.classes)), members.classes, members.starts
+        labels: Any = csr_array(marks, shape=(X.shape[0], self.n_classes))
         rlpi = RLPI(self.n_classes, alpha=alpha, random_state=self.seed).fit(X, labels)
         loadings = np.ascontiguousarray(rlpi.components_.T, np.float32)
         vectors = divided_by_lengths(X @ loadings)
@@ -301,10 +299,6 @@ class _Fitting:
         subspace = LabelledSubspace(loadings, vectors, centroids)
         return _Fitted(rlpi.alpha_, members, subspace, machines)
 
-    def _machine_on_terms(self, X: csr_array, members: Members) -> Machine:
-        most = int(self.limits.svm_weights * len(members.sizes) / max(X.nnz, 1))
-        return self._machine(X, members, most)
-
     def _machine(self, X: Any, members: Members, most: int) -> Machine:
         if most < len(members.sizes):
             rng = np.random.default_rng(self.seed)
@@ -314,7 +308,7 @@ class _Fitting:
 
 
 def _calibrated(
-    scores: list[dict[str, Floats]], members: Members, folds: list[Fold], n_classes: int
+    scores: list[dict[str, Floats]], members: Members, folds: list[HeldOut], n_classes: int
 ) -> dict[str, Any]:
     """Return the weights and held-out accuracy of each classifier, and the best one.
 
@@ -337,8 +331,7 @@ def _calibrated(
         right[by] = truth[np.arange(len(truth)), shares.argmax(axis=1)] > 0
         surprises[by] = surprise(shares, truth)
         further[by] = further_share(shares, truth > 0)
-    most = max(right.values(), key=np.mean)
-    good = [by for by, hits in right.items() if not _clearly_worse(hits, most)]
+    good = compress(right, is_good(np.array([*right.values()], float)))
     return {
         "judged": len(truth),
         "weights": weights,
@@ -348,25 +341,13 @@ def _calibrated(
     }
 
 
-def _clearly_worse(right: NDArray[np.bool_], most: NDArray[np.bool_]) -> bool:
-    losses = most.astype(np.float64) - right
-    return bool(losses.mean() > CLEAR * losses.std() / np.sqrt(len(losses)))
-
-
 FOLDS = 5
 ALL_FOLDS_UP_TO = 2000
 
 
-class Fold(NamedTuple):
-    """Rows to learn from, and rows to judge."""
-
-    seen: Rows
-    judged: Rows
-
-
 def held_out_folds(
     X: csr_array, members: Members, seed: int, limits: TrainingLimits = LIMITS
-) -> list[Fold]:
+) -> list[HeldOut]:
     """Cut documents into fifths, in whole groups of near-duplicates; beyond 2,000, one part only.
 
     Judged by copies of what it has learned, a classifier that memorises would seem the best, and
@@ -389,7 +370,7 @@ def held_out_folds(
     judged_parts = range(parts) if count <= ALL_FOLDS_UP_TO else range(1)
     part_of_row = part_of_group[groups]
     folds = [
-        Fold(sample[part_of_row != part], sample[part_of_row == part]) for part in judged_parts
+        HeldOut(sample[part_of_row != part], sample[part_of_row == part]) for part in judged_parts
     ]
     return [
         fold

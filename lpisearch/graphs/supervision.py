@@ -77,24 +77,34 @@ def memberships(labels: Any, n_documents: int) -> tuple[sparse.csr_array, list[A
         raise ValueError("This graph needs labels (y), and there are none.")
     if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim > 1):
         labels = _flagged(labels)
-    if not isinstance(labels, (list, tuple)):
+    elif not isinstance(labels, (list, tuple)):
         labels = list(np.asarray(labels))
-    if len(labels) != n_documents:
-        raise ValueError(f"There are {n_documents} documents, but {len(labels)} labels.")
-    by_document = [_labels_of(label) for label in labels]
-    flat = [name for names in by_document for name in names]
-    names = sorted(set(flat), key=lambda name: (str(type(name)), name))
+    marks: Any = labels if sparse.issparse(labels) else None
+    count = len(labels) if marks is None else marks.shape[0]
+    if count != n_documents:
+        raise ValueError(f"There are {n_documents} documents, but {count} labels.")
+    if marks is None:
+        names, indices, indptr = _numbered([_labels_of(label) for label in labels])
+    else:
+        classes, indices = np.unique(marks.indices, return_inverse=True)
+        names, indptr = classes.tolist(), marks.indptr
     targets = [name for name in names if isinstance(name, float) and not name.is_integer()]
     if targets:
         raise ValueError(f"y holds {targets[0]:g}, which is not a class: labels are whole or text.")
     if not names:
         raise ValueError("No document has a label.")
-    numbers = {name: number for number, name in enumerate(names)}
-    counts = [len(names) for names in by_document]
+    counts = np.diff(indptr)
     data = 1 / np.repeat(counts, counts)
-    indices = np.array([numbers[name] for name in flat], dtype=np.int32)
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return sparse.csr_array((data, indices, indptr), shape=(n_documents, len(names))), names
+
+
+def _numbered(by_document: list[list[Any]]) -> tuple[list[Any], Rows, Rows]:
+    """Return the names of all classes in order, and the classes of documents in CSR form."""
+    flat = [name for names in by_document for name in names]
+    names = sorted(set(flat), key=lambda name: (str(type(name)), name))
+    numbers = {name: number for number, name in enumerate(names)}
+    indices = np.array([numbers[name] for name in flat], np.intp)
+    return names, indices, np.cumsum([0, *map(len, by_document)])
 
 
 def several_classes(labels: Any, n_documents: int) -> sparse.csr_array:
@@ -105,20 +115,21 @@ def several_classes(labels: Any, n_documents: int) -> sparse.csr_array:
     return shares
 
 
-def _flagged(flags: Any) -> list[Any]:
-    """Read documents x classes as the numbers of classes; a single column as labels."""
+def _flagged(flags: Any) -> Any:
+    """Read documents x classes as such, in sparse form; a single column, or text, as labels."""
     if flags.shape[1] == 1:
         return list(np.ravel(flags.toarray() if hasattr(flags, "toarray") else flags))
     if not sparse.issparse(flags) and flags.dtype.kind in "OUS":
         return list(flags)
     marks = sparse.csr_array(flags)
+    marks.sum_duplicates()
     marks.eliminate_zeros()
     if not np.all(marks.data == 1):
         raise ValueError(
             f"y is documents x {marks.shape[1]} with values other than 0 and 1: give one label a "
             "document, or a 1 for each class it belongs to."
         )
-    return [row.tolist() for row in np.split(marks.indices, marks.indptr[1:-1])]
+    return marks
 
 
 def _labels_of(label: Any) -> list[Any]:

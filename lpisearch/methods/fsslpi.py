@@ -25,8 +25,9 @@ from lpisearch.methods.base import (
 )
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
-from lpisearch.methods.regression import ridge, row_norms, squared
+from lpisearch.methods.regression import ridge, squared
 from lpisearch.methods.responses import ResponseProjection
+from lpisearch.numeric.rows import row_lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,7 +163,7 @@ class GroupLasso(NamedTuple):
 
 def vanishing_penalty(X: Matrix, Y: Floats) -> float:
     """Return the least μ at which A is all zeros: twice the largest |fᵀ Y| of a term f."""
-    return 2 * float(row_norms(product(transposed(X), Y)).max(initial=0))
+    return 2 * float(row_lengths(product(transposed(X), Y)).max(initial=0))
 
 
 def group_lasso(
@@ -185,7 +186,7 @@ def group_lasso(
     active = np.empty(0, dtype=np.intp)
     while True:
         residual = right - _double(X, active) @ A[active]
-        slopes = 2 * row_norms(product(Xt, residual.astype(X.dtype)))
+        slopes = 2 * row_lengths(product(Xt, residual.astype(X.dtype)))
         gap = (descent.objective[-1] - _dual(right, residual, slopes, mu)) / whole
         done = gap <= tolerance and len(active)
         if done or descent.stalled or len(descent.objective) > max_steps:
@@ -226,7 +227,7 @@ class _Descent:
             gradient = product(Xt, ahead_image - self.Y)
             B = _shrunk(ahead - gradient / curvatures, self.mu / (2 * curvatures[:, 0]))
             B_image = product(X, B)
-            value = squared(B_image - self.Y) + self.mu * float(row_norms(B).sum())
+            value = squared(B_image - self.Y) + self.mu * float(row_lengths(B).sum())
             if value > self.objective[-1]:
                 if momentum == 1:  # a plain step: only rounding remains
                     break
@@ -243,7 +244,7 @@ class _Descent:
 
     def _gap(self, Xt: Any, image: Floats) -> float:
         residual = self.Y - image
-        slopes = 2 * row_norms(product(Xt, residual))
+        slopes = 2 * row_lengths(product(Xt, residual))
         lowest = _dual(self.Y, residual, slopes, self.mu)
         return (self.objective[-1] - lowest) / squared(self.Y)
 
@@ -261,7 +262,7 @@ def _dual(Y: Floats, residual: Floats, slopes: Floats, mu: float) -> float:
 
 def _shrunk(block: Floats, reductions: Floats) -> Floats:
     """Shorten each row by its reduction, shorter ones to 0."""
-    lengths = row_norms(block)
+    lengths = row_lengths(block)
     reduced = np.maximum(lengths - reductions, 0)
     factors = np.divide(reduced, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return np.asarray(block * factors[:, np.newaxis])

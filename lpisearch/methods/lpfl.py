@@ -39,7 +39,7 @@ from lpisearch.methods.base import (
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.linalg import product, transposed
 from lpisearch.methods.locality import checked_selection, sufficient_count
-from lpisearch.methods.regression import max_curvature, overshoots, ridge, row_norms, squared
+from lpisearch.methods.regression import max_curvature, overshoots, ridge, squared
 from lpisearch.methods.responses import ResponseProjection
 from lpisearch.numeric.rows import row_lengths
 
@@ -259,7 +259,7 @@ def max_length_rows(block: Floats, count: int) -> Floats:
     """Set all but the longest rows of a block to 0; of equal ones the first stay (theorem 2)."""
     if count >= len(block):
         return block
-    longest = np.argsort(-row_norms(block), kind="stable")[:count]
+    longest = np.argsort(-row_lengths(block), kind="stable")[:count]
     out = np.zeros_like(block)
     out[longest] = block[longest]
     return out
@@ -292,7 +292,7 @@ def exchange_terms(
     would be dropped for their long rows.
     """
     Xt, count = transposed(X), len(chosen)
-    columns = row_norms(Xt) if isinstance(Xt, np.ndarray) else row_lengths(Xt)
+    columns = row_lengths(Xt)
     whole = max(float(np.linalg.norm(Y)), float(np.finfo(float).tiny))
     starts = (chosen, _matched(X, Xt, Y, columns, count))
     terms, A, left = min(
@@ -304,7 +304,7 @@ def exchange_terms(
     while share * count >= 1 and len(residuals) <= max_rounds:
         more = _pointed_to(Xt, left, columns, terms, round(share * count))
         wider = np.union1d(terms, more)
-        lengths = row_norms(_regressed(X, Y, wider)[0]) * columns[wider]
+        lengths = row_lengths(_regressed(X, Y, wider)[0]) * columns[wider]
         others = np.sort(wider[np.argsort(-lengths, kind="stable")[:count]])
         B, rest = _regressed(X, Y, others)
         residual = float(np.linalg.norm(rest)) / whole
@@ -332,7 +332,7 @@ def _pointed_to(
     Xt: Matrix, left: Floats, columns: Floats, terms: NDArray[np.intp], count: int
 ) -> NDArray[np.intp]:
     """Return the other terms whose columns, at unit length, the residual points to most."""
-    products = row_norms(product(Xt, left))
+    products = row_lengths(product(Xt, left))
     lengths = np.divide(products, columns, out=np.zeros_like(products), where=columns > 0)
     lengths[terms] = -1
     return np.argsort(-lengths, kind="stable")[: min(count, len(lengths) - len(terms))]

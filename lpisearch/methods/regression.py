@@ -13,7 +13,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from lpisearch.methods.base import check_choice
-from lpisearch.methods.linalg import product, transposed, whitening
+from lpisearch.methods.linalg import product, whitening
+from lpisearch.numeric.rows import row_lengths
 from lpisearch.numeric.threads import map_threads, one_blas_thread
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def ridge(
     """Regress all responses on the documents; α = 0 gives the least squares solution of least norm.
 
     The solver is "cg", "dense" (Cholesky), or "auto": dense if the smaller side is at most 2,000
-    or the tolerance is 0. Block conjugate gradients stop when the residuals, relative to their
-    responses, have a root mean square, weighted by `weights`, below the tolerance.
+    or the tolerance is 0. Block conjugate gradients stop when the scaled residuals, relative to
+    their responses, have a root mean square, weighted by `weights`, below the tolerance.
     """
     check_choice("solver", solver, SOLVERS)
     dual = X.shape[0] <= X.shape[1]
@@ -81,14 +82,18 @@ def ridge(
     # Without a penalty, the dual form has no solution if documents have the same terms and
     # different responses, and the steps would diverge; the primal form always has one.
     dual = dual and alpha > 0
-    first, second = (X, transposed(X)) if dual else (transposed(X), X)
-    right = Y if dual else product(first, Y)
+    # By columns, Xᵀ adds to the rows of frequent terms, which stay in the cache.
+    first, second = (X, X.T) if dual else (X.T, X)
+    # Each unknown is scaled by its own entry of the diagonal (Jacobi), which halves the steps where
+    # unknowns are terms. Without a penalty that would change which of many solutions is found.
+    diagonal = row_lengths(first) ** 2 + alpha if alpha > 0 else np.ones(first.shape[0])
+    scale = (1 / np.sqrt(diagonal)).astype(X.dtype)[:, np.newaxis]
+    right = scale * (Y if dual else np.asarray(first @ Y))
     importance = np.ones(Y.shape[1]) if weights is None else weights
 
     def shifted(block: Floats) -> Floats:
-        image = np.asarray(first @ (second @ block))
-        image += X.dtype.type(alpha) * block
-        return image
+        own = scale * block
+        return scale * (np.asarray(first @ (second @ own)) + X.dtype.type(alpha) * own)
 
     def solve(columns: slice) -> Solved:
         goal = tolerance**2 * importance[columns].sum()
@@ -100,7 +105,7 @@ def ridge(
     cuts = np.linspace(0, Y.shape[1], count + 1).astype(int)
     with one_blas_thread():
         solved = map_threads(solve, map(slice, cuts[:-1], cuts[1:]))
-    solution = np.concatenate([part.solution for part in solved], axis=1)
+    solution = scale * np.concatenate([part.solution for part in solved], axis=1)
     steps = max(part.steps for part in solved)
     residual = np.sqrt(sum(part.left for part in solved) / importance.sum())
     return Ridge(product(second, solution) if dual else solution, steps, float(residual))
@@ -213,8 +218,3 @@ def overshoots(image_change: Floats, change: Floats, curvature: float, scale: fl
 def squared(block: Any) -> float:
     """Return the squared Frobenius norm, summed in double precision."""
     return float(np.sum(np.square(block, dtype=np.float64)))
-
-
-def row_norms(block: Floats) -> Floats:
-    """Return the length of each row."""
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", block, block)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from lpisearch.graphs.supervision import memberships, several_classes
 from lpisearch.methods.base import (
@@ -287,15 +287,19 @@ def label_responses(y: Sequence[Any] | None, n_documents: int, dtype: Any) -> Gr
 
 def shares_responses(shares: csr_array, dtype: Any) -> GraphVectors:
     """Do the same for a matrix of documents x classes; no vector if all are of one class."""
-    known = np.flatnonzero(np.diff(shares.indptr))
-    indicators = np.column_stack([np.ones(len(known)), shares[known].toarray()])
-    basis, triangle = np.linalg.qr(indicators)
-    pivots = np.abs(np.diagonal(triangle))
-    independent = pivots > np.sqrt(np.finfo(float).eps * len(known))
-    independent[0] = False
-    vectors = np.zeros((shares.shape[0], np.count_nonzero(independent)))
-    vectors[known] = basis[:, : len(pivots)][:, independent] * np.sqrt(len(known))
-    return GraphVectors(vectors.astype(dtype), np.ones(vectors.shape[1], dtype=dtype), 0)
+    known = np.diff(shares.indptr) > 0
+    indicators = sparse.hstack([sparse.csr_array(known[:, np.newaxis], dtype=float), shares], "csr")
+    gram = (indicators.T @ indicators).toarray()
+    least = 10 * np.sqrt(np.finfo(float).eps * gram[0, 0])
+    # Gram-Schmidt by the products of the indicators alone: the vectors themselves are long.
+    kept = np.empty((0, len(gram)))
+    for column in np.eye(len(gram)):
+        for _ in range(2):  # once would leave rounding
+            column -= (kept @ (gram @ column)) @ kept  # noqa: PLW2901 (in place)
+        length = np.sqrt(max(column @ gram @ column, 0))
+        kept = np.vstack([kept, column / length]) if length > least else kept
+    vectors = np.asarray(indicators @ (kept[1:].T * np.sqrt(gram[0, 0])), dtype)
+    return GraphVectors(vectors, np.ones(vectors.shape[1], dtype), 0)
 
 
 def resolve_dimensions(n_components: int | str, eigenvalues: Floats, power: float) -> int:

@@ -238,10 +238,15 @@ def choose_label_alpha(
     if not len(held_out.seen) or not len(held_out.judged):
         return USUAL_ALPHA
     right = np.array([_judged_right(X, Y, shares, held_out, alpha) for alpha in LABEL_ALPHAS])
+    good = LABEL_ALPHAS[is_good(right)]
+    return float(good[np.abs(np.log(good / USUAL_ALPHA)).argmin()])
+
+
+def is_good(right: Floats, clear: float = CLEAR) -> NDArray[np.bool_]:
+    """Mark the rows that are not clearly worse than the best: methods x held-out documents."""
     losses = right[right.mean(axis=1).argmax()] - right
     errors = losses.std(axis=1) / np.sqrt(right.shape[1])
-    good = LABEL_ALPHAS[losses.mean(axis=1) <= CLEAR * errors]
-    return float(good[np.abs(np.log(good / USUAL_ALPHA)).argmin()])
+    return np.asarray(losses.mean(axis=1) <= clear * errors)
 
 
 def _hold_out(X: Matrix, shares: sparse.csr_array, rng: np.random.Generator) -> HeldOut:
@@ -321,10 +326,8 @@ def held_out(known: Labelled, alpha: float, rng: np.random.Generator) -> Floats:
 
 def strength_of(right: Floats, clear: float = CLEAR) -> float:
     """Return the strength nearest to 1 that is within `clear` standard errors of the best."""
-    losses = right[right.mean(axis=1).argmax()] - right
-    errors = losses.std(axis=1) / np.sqrt(right.shape[1])
-    good = np.flatnonzero(losses.mean(axis=1) <= clear * errors)
-    away = np.abs(good - _USUAL) + losses.mean(axis=1)[good] / 2
+    good, shares = np.flatnonzero(is_good(right, clear)), right.mean(axis=1)
+    away = np.abs(good - _USUAL) + (shares.max() - shares[good]) / 2
     return STRENGTHS[int(good[away.argmin()])]
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from lpisearch.classifiers import trainer
 from lpisearch.classifiers.classifier import CLASSIFIERS, Classifier, as_shares, surprise
 from lpisearch.classifiers.trainer import (
     LIMITS,
@@ -17,6 +16,7 @@ from lpisearch.classifiers.trainer import (
 )
 from lpisearch.errors import BadOption
 from lpisearch.index.checkpoint import Stages
+from lpisearch.methods.rlpi import is_good
 from lpisearch.numeric.rows import divided_by_lengths
 from lpisearch.options import IndexOptions
 
@@ -245,8 +245,8 @@ def test_the_best_on_what_was_held_out_is_chosen() -> None:
 
 def test_what_is_clearly_worse() -> None:
     rows = np.arange(100)
-    clearly = [trainer._clearly_worse(rows < 90 - lost, rows < 90) for lost in (0, 3, 5, 40)]
-    assert clearly == [False, False, True, True]
+    right = np.array([rows < 90 - lost for lost in (0, 3, 5, 40)], float)
+    assert is_good(right).tolist() == [True, True, False, False]
 
 
 def test_copies_do_not_make_a_classifier_seem_good() -> None:
