@@ -877,7 +877,7 @@ def search_options(options: SearchOptions | None, fields: SearchFields) -> Searc
     conditions = {name: chosen.pop(name, "") for name in _CONDITIONS}
     conditions["labels"] = as_labels(chosen.pop("label", ()))
     conditions = {name: value for name, value in conditions.items() if value}
-    options = replace(options or SearchOptions(), **chosen)
+    options = replace(options, **chosen) if options else SearchOptions(**chosen)
     return replace(options, where=replace(options.where, **conditions)) if conditions else options
 
 

@@ -105,18 +105,18 @@ class Sequences:
         return Sequences(more.starts, coded, self.codes, others, places + at)
 
     def of_units(self, units: Numbers) -> tuple[NDArray[np.int32], Numbers]:
-        """Return the terms of some units, one after the other, and the unit (position) of each."""
-        starts = self.starts[units]
-        sizes = self.starts[units + 1] - starts
-        owners = np.repeat(np.arange(len(units)), sizes)
-        first = np.cumsum(sizes) - sizes
-        at = np.arange(len(owners)) + (starts - first)[owners]
+        """Return the terms of some units, one after the other, and where those of each begin."""
+        starts, ends = self.starts[units], self.starts[units + 1]
+        first = np.cumsum(ends - starts) - (ends - starts)
+        runs = map(slice, starts.tolist(), ends.tolist())
+        terms = np.concatenate([self.terms[:0], *map(self.terms.__getitem__, runs)])
         if self.codes is None or self.others is None or self.places is None:
-            return self.terms[at].astype(np.int32, copy=False), owners
-        terms = self.codes.take(self.terms[at], mode="clip")
+            return terms.astype(np.int32, copy=False), first
+        terms = self.codes.take(terms, mode="clip")
         other = np.flatnonzero(terms < 0)
-        terms[other] = self.others.take(np.searchsorted(self.places, at[other]), mode="clip")
-        return terms, owners
+        at = other + (starts - first)[np.searchsorted(first, other, "right") - 1]
+        terms[other] = self.others.take(np.searchsorted(self.places, at), mode="clip")
+        return terms, first
 
     def taken(self, units: Numbers, numbers: Numbers | None = None) -> Sequences:
         """Return those of some units, by new numbers of the terms if any are given."""
@@ -162,9 +162,9 @@ class Pairs(NamedTuple):
 
 
 def count_pairs(
-    terms: NDArray[np.int32], owners: Numbers, pairs: Pairs, n_terms: int
+    terms: NDArray[np.int32], first: Numbers, pairs: Pairs, n_terms: int
 ) -> tuple[Numbers, Numbers, Numbers, NDArray[np.bool_]]:
-    """Count pairs in the sequences of units.
+    """Count pairs in the sequences of units, each of which begins at `first`.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def count_pairs(
     rank[words] = np.arange(len(words))
     ranks = rank[terms]
     at = np.flatnonzero(ranks >= 0)
-    own, unit = ranks[at], owners[at]
+    own, unit = ranks[at], np.searchsorted(first, at, "right") - 1
     table = np.full((len(words), len(words)), -1, np.int64)
     table[rank[pairs.first], rank[pairs.second]] = np.arange(len(pairs.first))
     found: list[NDArray[np.int64]] = []

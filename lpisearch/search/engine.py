@@ -448,13 +448,13 @@ class Units:
         return half
 
     def terms_in_order(self, units: Numbers) -> tuple[NDArray[np.int32], Numbers]:
-        """Return the terms of some units in order, and the position among them of each one's."""
-        found = [
-            (np.flatnonzero(own), self.sequences[part].of_units(numbers))
-            for part, own, numbers in self._parts(units)
-        ]
-        terms = np.concatenate([terms for _, (terms, _) in found])
-        return terms, np.concatenate([at[owners] for at, (_, owners) in found])
+        """Return the terms of some ascending units in order, and where those of each begin."""
+        terms, first = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        for part, _, numbers in self._parts(units):
+            own, at = self.sequences[part].of_units(numbers)
+            first.append(at + sum(map(len, terms)))
+            terms.append(own)
+        return np.concatenate(terms), np.concatenate(first)
 
     def bm25(self, query: WeightedWords) -> Floats:
         """Return the BM25 of each unit; 0 if it has no word of the query."""

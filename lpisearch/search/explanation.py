@@ -54,7 +54,7 @@ _BLOCK = 1024
 
 def explain(
     index: SubspaceIndex,
-    query_counts: TermCounts,
+    query_counts: TermCounts | _Side,
     document_counts: TermCounts,
     *,
     pairs: int = 10,
@@ -65,7 +65,8 @@ def explain(
     `pairs` and `topics` limit those that are named: all are in the sum.
     """
     check_linear(index)
-    query, document = _Side(index, query_counts), _Side(index, document_counts)
+    query = query_counts if isinstance(query_counts, _Side) else _Side(index, query_counts)
+    document = _Side(index, document_counts)
     if not query.length or not document.length:
         return Explanation(0.0, 0.0)
     by_dimension = query.unit * document.unit
@@ -101,7 +102,7 @@ class HitExplainer:
         check_linear(self._index)
         rarity = snapshot.require_engine().rarity(query)
         self._weights = tuple(sorted(rarity.items(), key=lambda pair: (-pair[1], pair[0])))
-        self._query = self._index.vocabulary.count(query.counts)
+        self._query = _Side(self._index, self._index.vocabulary.count(query.counts))
         tokeniser = snapshot.tokeniser.of_language(query.language)
         self._query_forms = surface_forms(query.text, tokeniser)
         self._other_forms: dict[str, str] = {}
@@ -121,12 +122,9 @@ class HitExplainer:
 
     def _look_up(self, stems: Iterable[str]) -> None:
         """Find how other documents write stems."""
-        unknown = [stem for stem in sorted(stems) if stem not in self._other_forms]
-        if unknown:
-            snapshot = self._snapshot
-            forms = written_forms(
-                self._index, snapshot.transaction, unknown, tokeniser=snapshot.tokeniser
-            )
+        if unknown := [stem for stem in sorted(stems) if stem not in self._other_forms]:
+            own = self._snapshot
+            forms = written_forms(self._index, own.transaction, unknown, tokeniser=own.tokeniser)
             self._other_forms |= {stem: forms.get(stem, stem) for stem in unknown}
 
 

@@ -54,12 +54,9 @@ def first_count(movers: int) -> int:
 
 def first_units(scores: Floats, count: int, without: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the best units by a score, without long documents: their passages stand for them."""
-    count = min(count, len(scores) - len(without))
-    if not count:
-        return np.empty(0, np.int64)
     pool = scores.copy()
     pool[without] = -np.inf
-    return largest(pool, count)
+    return largest(pool, min(count, len(scores) - len(without)))
 
 
 def shares_of(scores: Floats) -> Floats:

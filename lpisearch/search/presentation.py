@@ -202,7 +202,7 @@ def _hits(
     details = snapshot.transaction.documents.details(rows, _TEXT)
     sections = snapshot.sections(rows)
     passages = Passages(snapshot, query, scores, sections, options.passages)
-    explains = options.explain and snapshot.engine is not None
+    explains = options.explain and snapshot.engine
     explainer = HitExplainer(snapshot, query, passages) if explains else None
     bm25_leg, cosine_leg = (_leg(own, numbers, scores) for own in (scores.bm25, scores.cosines))
     totals = rounded(scores.total[numbers]).tolist()

@@ -247,10 +247,8 @@ def weigh_in_language(query: Query, engine: Engine, snapshot: Snapshot) -> Query
     is_own[others] = False
     postings = engine.postings
     n_documents = engine.units.size - len(others)
-    found = []
-    for word in query.words.tolist():
-        holders, _ = postings.entries(word)
-        found.append(np.count_nonzero(is_own[holders]))
+    holders = (postings.entries(word)[0] for word in query.words.tolist())
+    found = [np.count_nonzero(is_own[own]) for own in holders]
     idf = inverse_frequency(np.array(found, np.int64), n_documents)
     general = general_words(query.language)
     if general is not None:

@@ -8,7 +8,7 @@ in a new transaction, because the old one still sees the old register.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING, Any, Self
 
@@ -58,7 +58,6 @@ class Session:
         self.facet_lock = Lock()  # so that questions asked together do not all count the facets
         self._lock, self._index_lock, self._memory_lock = RLock(), Lock(), Lock()
         self._store: Store | None = None
-        self._tokenisers: Tokenisers | None = None
         self._engines: dict[str, tuple[IndexEntry, Engine]] = {}
         self._downloads: dict[str, Thread] = {}
         self._state, self._remembered = "", dict[str, Any]()
@@ -85,15 +84,12 @@ class Session:
                 self._store = open_store(self.path)
             return self._store
 
-    @property
+    @cached_property
     def tokenisers(self) -> Tokenisers:
         """The tokenisers by their settings."""
         from lpisearch.text.tokeniser import Tokenisers
 
-        with self._lock:
-            if self._tokenisers is None:
-                self._tokenisers = Tokenisers()
-            return self._tokenisers
+        return Tokenisers()
 
     def reading(self) -> AbstractContextManager[ReadTransaction]:
         """Begin a read transaction, which sees one state of the documents."""

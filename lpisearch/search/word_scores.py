@@ -170,8 +170,8 @@ def _near(query: Query, units: Units, bm25: Floats) -> Iterator[tuple[str, Float
     pool[units.owners] = 0  # long documents: their passages stand for them
     best = np.flatnonzero(pool > 0)
     best = best[np.sort(largest(pool[best], NEAR_UNITS))]
-    terms, at = units.terms_in_order(best)
-    units_at, pairs_at, counts, _ = count_pairs(terms, at, pairs, len(units.postings))
+    terms, first = units.terms_in_order(best)
+    units_at, pairs_at, counts, _ = count_pairs(terms, first, pairs, len(units.postings))
     if not len(counts):
         return
     values = np.zeros(len(bm25), np.float32)

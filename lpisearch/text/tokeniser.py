@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import pairwise
 from string import ascii_letters, ascii_uppercase, digits
@@ -434,18 +435,29 @@ def _separators(*, keep: str, cased: bool) -> bytes:
     return bytes.maketrans(capitals + separators, capitals.lower() + b" " * len(separators))
 
 
-class Tokenisers(local):
-    """Creates a tokeniser when a thread first needs it, and caches it."""
+class Tokenisers:
+    """Creates a tokeniser when a thread first needs it; those of a thread that ended go on."""
 
     def __init__(self) -> None:
-        self._made: dict[TokeniserSettings, Tokeniser] = {}
+        self._thread, self._idle = local(), list[dict[TokeniserSettings, Tokeniser]]()
 
     def of(self, stored: Mapping[str, Any]) -> Tokeniser:
         """Return the tokeniser of this thread for the settings of a library or an index."""
+        if not hasattr(self._thread, "own"):
+            self._thread.own = _OfThread(self._idle)
+        made: dict[TokeniserSettings, Tokeniser] = self._thread.own.made
         settings = TokeniserSettings.from_dict(stored)
-        if settings not in self._made:
-            self._made[settings] = Tokeniser(settings)
-        return self._made[settings]
+        return made.get(settings) or made.setdefault(settings, Tokeniser(settings))
+
+
+class _OfThread:
+    def __init__(self, idle: list[dict[TokeniserSettings, Tokeniser]]) -> None:
+        self._idle, self.made = idle, {}
+        with suppress(IndexError):
+            self.made = idle.pop()
+
+    def __del__(self) -> None:
+        self._idle.append(self.made)
 
 
 def document_tokens(tokeniser: Tokeniser, document: Document) -> str:

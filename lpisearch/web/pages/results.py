@@ -392,9 +392,7 @@ class Choices:
 
     def why(self, document: str) -> str:
         """Return the address of the explanation of a result."""
-        return f"{self.address('/why')}{'&' if any(self.pairs()) else '?'}" + urlencode(
-            {"id": document}
-        )
+        return f"/why?{urlencode([*self.pairs(), ('id', document)])}"
 
 
 _DATES = ("since", "until", "undated")

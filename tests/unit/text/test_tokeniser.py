@@ -8,6 +8,7 @@ import tracemalloc
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Barrier, Thread
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from lpisearch.model.documents import Document
 from lpisearch.text import characters
 from lpisearch.text import tokeniser as module
 from lpisearch.text.languages import TokeniserSettings
-from lpisearch.text.tokeniser import Tokeniser, document_tokens
+from lpisearch.text.tokeniser import Tokeniser, Tokenisers, document_tokens
 
 ENGLISH = Tokeniser()
 FRENCH = Tokeniser(TokeniserSettings.for_language("french"))
@@ -288,3 +289,20 @@ def test_order_of_texts_does_not_matter() -> None:
 )
 def test_the_words_of_a_title_count_twice(title: str, text: str, tokens: str) -> None:
     assert document_tokens(Tokeniser(), Document(title, text)) == tokens
+
+
+def test_a_thread_goes_on_with_the_tokeniser_of_one_that_ended() -> None:
+    tokenisers, both, made = Tokenisers(), Barrier(2), list[Tokeniser]()
+
+    def use() -> None:
+        made.append(tokenisers.of({}))
+        both.wait(20)
+
+    for _ in range(2):
+        threads = [Thread(target=use) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert made[0] is not made[1]
+    assert {*map(id, made[:2])} == {*map(id, made[2:])}
