@@ -1,6 +1,6 @@
 """Time, memory and disk of the program beside what would be used instead, in one run.
 
-Run `python benchmarks/beside.py [--documents 19000|64000|300000]`: 20 Newsgroups, the descriptions
+Run `python benchmarks/beside.py [--documents 19000 64000 300000]`: 20 Newsgroups, the descriptions
 of Debian's packages, or a corpus of `scale_corpus.py`. The peers are SQLite FTS5, tantivy, bm25s,
 gensim and scikit-learn, in an environment of their own, which the first run makes in `build/peers`
 and pip fills. What is compared runs in turn: programs as processes of their own, the least of
@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--documents", type=int, choices=COLLECTIONS, default=19_000)
+    parser.add_argument("--documents", type=int, choices=COLLECTIONS, nargs="+", default=[19_000])
     parser.add_argument("--folder", type=Path, help="keep everything here, and use what is there")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -51,18 +51,23 @@ def main() -> None:
         role, _, library = arguments.work
         work(role, Path(library))
         return
-    with tempfile.TemporaryDirectory() as throw_away:
-        folder = (arguments.folder or Path(throw_away)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        corpus = write_corpus(folder, arguments.documents)
-        bench = Bench(folder, corpus)
-        rows = [*bench.builds(), *bench.questions(), *bench.starts(), *bench.changes()]
-        size = sum(map(len, map(str.encode, texts(corpus))))
-        number = sum(1 for _ in records(corpus))
-    print(f"\n{number:,} documents, {size / 1e6:.0f} MB of text\n")
-    print("| | lpisearch | beside it | ratio |\n|---|---:|---:|---:|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
+    titles: list[str] = []
+    table: dict[str, list[str]] = {}
+    for documents in arguments.documents:
+        with tempfile.TemporaryDirectory() as throw_away:
+            folder = (arguments.folder or Path(throw_away)).resolve() / str(documents)
+            folder.mkdir(parents=True, exist_ok=True)
+            corpus = write_corpus(folder, documents)
+            bench = Bench(folder, corpus)
+            for each in (bench.builds(), bench.questions(), bench.starts(), bench.changes()):
+                for title, ours, _, ratio in each:
+                    table.setdefault(title, []).extend([ours, ratio])
+            size = sum(map(len, map(str.encode, texts(corpus))))
+            number = sum(1 for _ in records(corpus))
+        titles += [f"{number:,} documents, {size / 1e6:.0f} MB", "÷"]
+    print(f"\n| | {' | '.join(titles)} |\n|---|{'---:|' * len(titles)}")
+    for title, cells in table.items():
+        print(f"| {title} | {' | '.join(cells)} |")
 
 
 def write_corpus(folder: Path, documents: int) -> Path:
@@ -103,12 +108,12 @@ class Bench:
         program = Path(sys.executable).with_name(OURS)
         self.ours = [str(program), "--db", str(self.library)]
 
-    def role(self, name: str) -> list[str]:
+    def role(self, name: str, *more: object) -> list[str]:
         """Return the command that runs a role in its own process, in a new folder."""
         own = self.folder / name
         shutil.rmtree(own, ignore_errors=True)
         own.mkdir()
-        return [*self._worker(name), str(self.corpus), str(own)]
+        return [*self._worker(name), str(self.corpus), str(own), *map(str, more)]
 
     def _worker(self, name: str) -> list[str]:
         if name.startswith(OURS):
@@ -134,12 +139,13 @@ class Bench:
         both = ours.cpu + index.cpu
         for name, title in (("gensim", "gensim LSI"), ("sklearn", "scikit-learn TF-IDF and SVD")):
             if self.peers:
-                yield row(f"ingest and index / {title}", both, process(self.role(name)).cpu)
+                taken_by = process(self.role(name, built["dims"]))
+                yield row(f"ingest and index / {title}", both, taken_by.cpu)
         stages = built["processor_seconds"]
         learning = stages.get("training classifiers", 0)
         svd = process([*self._worker(f"{OURS} svd"), str(self.corpus), str(self.library)])
         mapped = sum(stages[name] for name in ("finding neighbours", "projecting"))
-        yield row(f"RLPI / TruncatedSVD, {built['dims']} dimensions", mapped, float(svd.printed))
+        yield row("RLPI / TruncatedSVD of as many dimensions", mapped, float(svd.printed))
         yield row("learning labels / the rest of the index", learning, index.cpu - learning)
         yield ["memory of an index, MB", f"{index.peak_mb:,.0f}", "", ""]
         yield from self._disk()
@@ -149,8 +155,7 @@ class Bench:
         library = self.library.stat().st_size + size_of(self.library.with_suffix(".index"))
         for name in ("fts5", "tantivy", "bm25s"):
             if size := size_of(self.folder / name):
-                title = f"disk, MB (× text: {library / text:.1f}) / {name} ({size / text:.1f})"
-                yield row(title, library / 1e6, size / 1e6, "{:,.0f}")
+                yield row(f"disk ÷ text / {name}", library / text, size / text, "{:.1f}")
 
     def questions(self) -> Iterator[list[str]]:
         """Compare warm questions, with ten results shown."""

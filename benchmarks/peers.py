@@ -1,8 +1,9 @@
 """Peers of the program, each a process: SQLite FTS5, tantivy, bm25s, gensim, scikit-learn.
 
-`python benchmarks/peers.py NAME CORPUS FOLDER` builds what is not in the folder yet, or answers the
-questions on standard input, each with the seconds of the processor that it took. But for FTS5, the
-peers are in an environment of their own, `build/peers`, which is made when it is first asked for.
+`python benchmarks/peers.py NAME CORPUS FOLDER [DIMENSIONS]` builds what is not in the folder yet,
+or answers the questions on standard input, each with the seconds of the processor that it took. But
+for FTS5, the peers are in an environment of their own, `build/peers`, which is made when it is
+first asked for.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def ask_bm25s(folder: Path) -> Ask:
     return ask
 
 
-def build_gensim(corpus: Path, folder: Path) -> None:
+def build_gensim(corpus: Path, folder: Path, dims: int = DIMS) -> None:
     """Tokenise, weigh and project as its tutorial does."""
     from gensim import corpora, models, utils
 
@@ -184,21 +185,21 @@ def build_gensim(corpus: Path, folder: Path) -> None:
     dictionary.filter_extremes(no_below=2, no_above=0.5, keep_n=None)
     counts = [dictionary.doc2bow(each) for each in words]
     weighted = models.TfidfModel(counts)[counts]
-    models.LsiModel(weighted, id2word=dictionary, num_topics=DIMS).save(str(folder / "lsi"))
+    models.LsiModel(weighted, id2word=dictionary, num_topics=dims).save(str(folder / "lsi"))
 
 
-def build_sklearn(corpus: Path, folder: Path) -> None:
+def build_sklearn(corpus: Path, folder: Path, dims: int = DIMS) -> None:
     """Weigh and project as its documentation does."""
     import numpy as np
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     X = TfidfVectorizer(stop_words="english", min_df=2, max_df=0.5, sublinear_tf=True)
-    vectors = TruncatedSVD(DIMS, random_state=0).fit_transform(X.fit_transform(texts(corpus)))
+    vectors = TruncatedSVD(dims, random_state=0).fit_transform(X.fit_transform(texts(corpus)))
     np.save(folder / "vectors.npy", vectors)
 
 
-BUILDS: dict[str, Callable[[Path, Path], None]] = {
+BUILDS: dict[str, Callable[..., None]] = {
     "fts5": build_fts5,
     "tantivy": build_tantivy,
     "bm25s": build_bm25s,
@@ -214,11 +215,11 @@ ANSWERS: dict[str, Callable[[Path], Ask]] = {
 
 def main() -> None:
     """Build, or answer."""
-    name, corpus, folder = sys.argv[1], *map(Path, sys.argv[2:])
+    name, corpus, folder = sys.argv[1], *map(Path, sys.argv[2:4])
     if any(folder.iterdir()):
         answer(ANSWERS[name](folder))
     else:
-        BUILDS[name](corpus, folder)
+        BUILDS[name](corpus, folder, *map(int, sys.argv[4:]))
 
 
 if __name__ == "__main__":
