@@ -124,7 +124,7 @@ def _manifold(task: Task, some: list[Any], beta: float) -> NDArray[np.float32]:
 
     def multiply(a: NDArray[np.float32]) -> NDArray[np.float32]:
         places = (X @ a.ravel())[:, np.newaxis]
-        smooth = places - graph.apply(places)
+        smooth = places - graph.multiply(places)
         return np.asarray(X.T @ (known * places + beta * smooth)).ravel() + a.ravel()
 
     n_terms = X.shape[1]

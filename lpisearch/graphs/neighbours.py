@@ -198,6 +198,8 @@ def _best_of_rows(
 # A term in more than this share of the documents is cheaper in a full matrix.
 COMMON_SHARE = 1 / 8
 BLOCK_ENTRIES = 2**20
+# Entries of lists that are added together, about.
+LISTED = 2**18
 
 
 def map_cosines(X: Matrix, select: Callable[[Floats, int], T]) -> list[T]:
@@ -240,20 +242,24 @@ class _Pairs:
     def _add(self, cosines: Floats, start: int, stop: int) -> None:
         """Add, for each document, the lists of its terms times their weights.
 
-        The lists are copied so that those of a document lie one behind the other. A product of
-        two sparse matrices would do without, but takes more than twice the time.
+        Those of some documents are copied, one behind the other, into the cache. A product of two
+        sparse matrices would do without, but takes more than twice the time.
         """
+        n = cosines.shape[1]
         bounds = self._rare.indptr[start : stop + 1]
-        lists = self._lists[self._rare.indices[bounds[0] : bounds[-1]]]
+        terms = self._rare.indices[bounds[0] : bounds[-1]]
         weights = self._rare.data[bounds[0] : bounds[-1]]
-        cuts, starts = (bounds - bounds[0]).tolist(), lists.indptr
-        for cosine, first, last in zip(cosines, cuts[:-1], cuts[1:], strict=True):
-            if first < last:
-                some = slice(starts[first], starts[last])
-                own = (lists.data[some], lists.indices[some], starts[first : last + 1] - some.start)
-                cosine[:] += (
-                    sparse.csc_array(own, (len(cosine), last - first)) @ weights[first:last]
-                )
+        cuts = bounds - bounds[0]
+        listed = np.append(0, np.cumsum(np.diff(self._lists.indptr)[terms]))[cuts]
+        starts = np.searchsorted(listed, range(0, listed[-1], LISTED))
+        for first, last in pairwise(np.unique([*starts, len(cosines)]).tolist()):
+            own = slice(cuts[first], cuts[last])
+            lists, count = self._lists[terms[own]], last - first
+            rows = n * np.arange(count, dtype=lists.indices.dtype)
+            lists.indices += np.repeat(rows, np.diff(listed[first : last + 1]))
+            entries = (lists.data, lists.indices, lists.indptr)
+            joined = sparse.csc_array(entries, shape=(count * n, len(weights[own])))
+            cosines[first:last] += (joined @ weights[own]).reshape(count, n)
 
 
 def _without_terms(X: sparse.csr_array, dropped: NDArray[np.bool_]) -> sparse.csr_array:
@@ -290,7 +296,8 @@ def first_entries(X: sparse.csr_array, most: int) -> sparse.csr_array:
 def _strongest_of_block(X: sparse.csr_array, most: int) -> sparse.csr_array:
     X.sort_indices()
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    order = np.lexsort((-X.data, rows))
+    # One key, nearly in order, takes a quarter of the time of two; the rest of a row is below ½.
+    order = np.argsort(rows - X.data / (2 * abs(X.data).max(initial=1)), kind="stable")
     ranks = np.arange(X.nnz) - X.indptr[rows]
     return _entries(X, rows, np.sort(order[ranks < most]))
 
@@ -321,10 +328,8 @@ def recall(
     rows = sparse.csr_array(unit_rows(X))
     chosen = np.random.default_rng(seed).permutation(X.shape[0])[:sample]
     cosines = sparse.csr_array(rows[chosen] @ rows.T)
-    itself = sparse.csr_array(
-        (np.ones(len(chosen)), (np.arange(len(chosen)), chosen)), cosines.shape
-    )
-    near = strongest_entries(sparse.csr_array(cosines - cosines.multiply(itself)), n_neighbors)
+    cosines[np.arange(len(chosen)), chosen] = 0
+    near = strongest_entries(cosines, n_neighbors)
     near.eliminate_zeros()
     if not near.nnz:
         return Recall(1.0, 1.0)

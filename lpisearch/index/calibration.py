@@ -398,11 +398,13 @@ def _reciprocal_ranks(
 ) -> NDArray[np.float64]:
     """Return 1 / rank of the right answer in each row; half of the ties count as ahead."""
     at = (np.arange(len(right)), right)
-    words, places = words - words[at][:, np.newaxis], places - places[at][:, np.newaxis]
-    words[at] = places[at] = -1
+    own_words, own_places = words[at], places[at]
     # A rival behind the right answer by words and by vector is behind it at every weight.
-    rows, others = np.nonzero((words >= 0) | (places >= 0))
-    by_words, by_place = words[rows, others], places[rows, others]
+    rivals = (words >= own_words[:, np.newaxis]) | (places >= own_places[:, np.newaxis])
+    rivals[at] = False
+    rows, others = np.divmod(np.flatnonzero(rivals), words.shape[1])
+    by_words = words[rows, others] - own_words[rows]
+    by_place = places[rows, others] - own_places[rows]
     reciprocal = np.empty((len(right), len(weights)))
     for number, weight in enumerate(weights):
         lead = by_words + np.float32(weight) * by_place

@@ -192,7 +192,7 @@ def standardised(scores: Scores, documents: int | None = None) -> Scores:
         return scores
     known = scores[..., :documents]
     mean = known.mean(axis=-1, dtype=np.float64, keepdims=True)
-    deviation = known.std(axis=-1, dtype=np.float64, keepdims=True)
+    deviation = known.std(axis=-1, dtype=np.float64, keepdims=True, mean=mean)
     largest = np.maximum(
         np.abs(known.max(axis=-1, keepdims=True)), np.abs(known.min(axis=-1, keepdims=True))
     )

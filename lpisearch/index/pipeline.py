@@ -199,7 +199,7 @@ class _Steps:
         is_packed = shape[0] * shape[1] >= subspace.PACKED_FROM
         target = output.target(_UNPACKED if is_packed else "vectors", shape, np.float32)
         if EMBEDDING in learned.arrays:
-            vectors = _scaled(learned.arrays[EMBEDDING], scales)
+            vectors = scaled_rows(learned.arrays[EMBEDDING], scales)
             target.write(0, vectors)
             checks = [_Check.of(vectors)]
         else:
@@ -256,13 +256,9 @@ class _Embed:
     target: RowTarget
 
     def __call__(self, block: csr_array, start: int) -> _Check:
-        vectors = _scaled(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
+        vectors = scaled_rows(block @ self.loadings.astype(block.dtype, copy=False), self.scales)
         self.target.write(start, vectors)
         return _Check.of(vectors)
-
-
-def _scaled(vectors: Any, scales: Any) -> NDArray[np.float32]:
-    return scaled_rows(vectors, scales)
 
 
 def _map_arrays(projection: Any) -> dict[str, Any]:

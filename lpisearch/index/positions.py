@@ -141,9 +141,9 @@ class SequenceWriter:
 
     def add(self, texts: Iterable[str]) -> None:
         """Add units, given as tokens joined by spaces."""
-        numbers = self._numbers
+        number, has_number = self._numbers.__getitem__, self._numbers.__contains__
         for text in texts:
-            self._terms.extend(numbers[token] for token in text.split() if token in numbers)
+            self._terms.extend(map(number, filter(has_number, text.split())))
             self._starts.append(len(self._terms))
 
     def finish(self) -> Sequences:

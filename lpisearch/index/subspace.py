@@ -13,7 +13,6 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,7 +35,7 @@ from lpisearch.methods.placement import placement_rule
 from lpisearch.numeric.rows import REMOVED, PackedRows, SparseRows
 from lpisearch.text.spans import LONG_DOCUMENT, Span, cut_passages
 from lpisearch.text.spelling import SPELLED, WRITTEN, Lines
-from lpisearch.text.vocabulary import Vocabulary, Weighting, count_all_terms, general_words
+from lpisearch.text.vocabulary import Vocabulary, Weighting, general_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -368,7 +367,6 @@ def vector_arrays(places: PackedRows) -> dict[str, NDArray[Any]]:
 PASSAGE = "passage_"  # begins the names of their arrays
 _OWN = ("owners", "spans")
 _AT_ONCE = 50  # long documents, whose texts are in memory together
-_COUNTED_AT_ONCE = 1000
 _PLACED_AT_ONCE = 10_000
 
 
@@ -519,25 +517,23 @@ def _count(
     postings: Postings, new: Iterable[tuple[int, Span]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], csr_array, NDArray[np.int32], Sequences]:
     """Return owners, spans, counts, lengths and sequences of passages."""
-    owners: array[int] = array("i")
-    spans: array[int] = array("i")
-
-    def shards() -> Iterator[list[str]]:
-        remaining = iter(new)
-        while some := list(islice(remaining, _COUNTED_AT_ONCE)):
-            owners.extend(place for place, _ in some)
-            spans.extend(bound for _, span in some for bound in (span.start, span.end))
-            texts = [span.tokens for _, span in some]
-            sequences.add(texts)
-            yield texts
+    from scipy.sparse import csr_array
 
     terms = postings.terms()
-    sequences = SequenceWriter({term: number for number, term in enumerate(terms)})
-    _, every = count_all_terms(shards(), terms)
-    counts = every.matrix[:, : len(terms)]  # a term that no whole document has is dropped
-    bounds = np.frombuffer(spans, np.int32).reshape(-1, 2)
-    places = np.frombuffer(owners, np.int32)
-    return places, bounds, counts, every.lengths, sequences.finish()
+    writer = SequenceWriter({term: number for number, term in enumerate(terms)})
+    owners, spans, lengths = array("i"), array("i"), array("i")
+    for place, span in new:
+        owners.append(place)
+        spans.extend((span.start, span.end))
+        lengths.append(len(span.tokens.split()))
+        writer.add([span.tokens])
+    sequences = writer.finish()  # a term that no whole document has is dropped
+    ones = np.ones(len(sequences.terms), np.float32)
+    shape = (len(owners), len(terms))
+    counts: csr_array = csr_array((ones, sequences.terms.copy(), sequences.starts), shape=shape)
+    counts.sum_duplicates()
+    places, sizes, bounds = (np.frombuffer(each, np.int32) for each in (owners, lengths, spans))
+    return places, bounds.reshape(-1, 2), counts, sizes, sequences
 
 
 def _vectors(index: SubspaceIndex, counts: csr_array) -> NDArray[np.float32]:

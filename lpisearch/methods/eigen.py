@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from lpisearch.methods.base import check_choice
-from lpisearch.methods.linalg import ROWS, combined, gram, product, whitening
+from lpisearch.methods.linalg import ROWS, combined, gram, whitening
 from lpisearch.numeric.threads import map_threads, one_blas_thread
 
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ DENSE_DOCUMENTS = 600
 OVERSAMPLING = 20
 # Columns that a thread filters at a time, so that the blocks of the recurrence stay in its cache.
 PANEL = 48
-SMOOTHING_STEPS = 2
-FILTER_DEGREE = 14
+FIRST_DEGREE, FILTER_DEGREE = 10, 14
+# The first filter keeps about so many times the columns of the block.
+KEPT = 2
+# Single precision loses directions that grow so much less than others.
+MOST_GROWTH = 1e7
 MAX_ROUNDS = 12
 ARPACK_TOLERANCE = 1e-6
 LANCZOS_STEPS = 12
@@ -66,8 +69,8 @@ def graph_vectors(
     The solver "block" is subspace iteration with a Chebyshev filter, "arpack" Lanczos to full
     precision, "dense" LAPACK; "auto" is dense up to 600 documents or for more than a third of all
     vectors, else block. The block solver starts from a random projection of the documents `start`
-    (rows), smoothed over the graph. It stops when another round, judged by the last two, would
-    move the subspace by less than the share `tolerance`, each direction weighted by λ^power.
+    (rows). It stops when another round, judged by the last two, would move the subspace by less
+    than the share `tolerance`, each direction weighted by λ^power.
     """
     check_choice("solver", solver, SOLVERS)
     graph = NormalisedGraph(W, np.dtype(dtype))
@@ -90,14 +93,17 @@ def graph_vectors(
         with one_blas_thread():
             block = _first_block(graph, start, width, rng)
             values, vectors, rounds = _filtered(graph, block, count, power, tolerance)
-    return _responses(graph, values, vectors, rounds)
+    keep = values > ROUNDING * np.finfo(graph.dtype).eps
+    scale = (graph.roots * np.sqrt(graph.total))[:, np.newaxis]
+    y = (vectors[:, keep] * scale).astype(graph.dtype)
+    return GraphVectors(y, values[keep].astype(graph.dtype), rounds)
 
 
 def _dense(graph: NormalisedGraph, count: int) -> tuple[Floats, Floats]:
     """Solve the full problem on the linked documents, with the constant vector moved to -2."""
     active = np.flatnonzero(graph.roots)
     columns = np.eye(len(graph.roots), dtype=graph.dtype)[:, active]
-    N = graph.apply(columns)[active].astype(np.float64)
+    N = graph.multiply(columns)[active].astype(np.float64)
     u = graph.constant[active].astype(np.float64)
     N = (N + N.T) / 2 - 3 * np.outer(u, u)
     last = len(active) - 1
@@ -119,23 +125,22 @@ def _arpack(graph: NormalisedGraph, count: int, rng: np.random.Generator) -> tup
 def _first_block(
     graph: NormalisedGraph, start: Matrix | None, width: int, rng: np.random.Generator
 ) -> Floats:
-    """Smooth random combinations of terms over the graph.
+    """Add each term, with a random sign, to a random column.
 
     Noise is added, because documents of few different words do not span the block.
     """
-    n = len(graph.roots)
-    block = _noise(rng, (n, width), graph.dtype)
+    block = _noise(rng, (len(graph.roots), width), graph.dtype)
     if start is not None:
+        terms = np.arange(start.shape[1])
+        signs = rng.choice(np.array([-1, 1], graph.dtype), len(terms))
+        entries = (signs, (terms, rng.integers(width, size=len(terms))))
+        image: Any = start @ sparse.csr_array(entries, shape=(len(terms), width))
         block *= graph.dtype.type(NOISE)
-        for at in range(0, width, PANEL):
-            size = (start.shape[1], min(PANEL, width - at))
-            block[:, at : at + PANEL] += product(start, _noise(rng, size, graph.dtype))
-    for _ in range(SMOOTHING_STEPS):
-        block += graph @ block
-    return block
+        block += image if isinstance(image, np.ndarray) else image.toarray()
+    return graph.without_constant(block)
 
 
-def _noise(rng: np.random.Generator, size: tuple[int, int], dtype: Any) -> Floats:
+def _noise(rng: np.random.Generator, size: tuple[int, ...], dtype: Any) -> Floats:
     """Draw uniformly from [-0.5, 0.5): as good as normal here, and faster."""
     return np.asarray(rng.random(size, dtype=dtype) - dtype.type(0.5))
 
@@ -146,16 +151,17 @@ def _filtered(
     """Iterate a subspace; each round damps the lower part of the spectrum.
 
     The filter is a Chebyshev polynomial of N: small from the lowest eigenvalue up to the last
-    Ritz value of the previous round, and steep above it (Zhou and Saad, 2006).
+    Ritz value of the round before, or an estimate, and steep above it (Zhou and Saad, 2006).
     """
-    low = _lowest(graph, block[:, 0])
-    values, basis = _ritz(graph, block)
+    low, high = _spread(graph, KEPT * block.shape[1])
+    values, basis = _ritz(graph, _chebyshev(graph, block, low, high, FIRST_DEGREE))
     rounds, moved, expected = 0, 1.0, 1.0
     while rounds < MAX_ROUNDS and expected > tolerance:
         before = basis[:, :count]
-        values, basis = _ritz(graph, _chebyshev(graph, basis, low, max(values[-1], 0.0)))
+        high = max(values[-1], 0.0)
+        values, basis = _ritz(graph, _chebyshev(graph, basis, low, high, FILTER_DEGREE))
         weights = np.maximum(values[:count], 0) ** (2 * power)
-        overlap = np.square(gram(before, basis[:, :count])).sum(axis=0)
+        overlap = np.square(gram(before, basis[:, :count], graph.dtype)).sum(axis=0)
         moved_before = moved
         moved = float(np.sum(weights * (1 - overlap)) / max(np.sum(weights), np.finfo(float).tiny))
         # How far the next round would move it if the steps keep shrinking at this rate.
@@ -164,13 +170,19 @@ def _filtered(
     return values[:count], basis[:, :count], rounds
 
 
-def _lowest(graph: NormalisedGraph, start: Floats) -> float:
-    """Bound the lowest eigenvalue from below by a few Lanczos steps and their residual."""
-    v, before, beta = start / linalg.norm(start), np.zeros_like(start), 0.0
+def _spread(graph: NormalisedGraph, kept: int) -> tuple[float, float]:
+    """Bound the lowest eigenvalue from below; estimate which one has `kept` others above it.
+
+    Lanczos steps give Ritz values, a residual, and the share of the spectrum near each of them.
+    """
+    n = len(graph.roots)
+    v = graph.without_constant(_noise(np.random.default_rng(n), (n,), graph.dtype))
+    v /= linalg.norm(v)
+    before, beta = np.zeros_like(v), 0.0
     alphas: list[float] = []
     betas: list[float] = []
     for _ in range(LANCZOS_STEPS):
-        w = graph.apply(v) - beta * before
+        w = graph.multiply(v) - beta * before
         alphas.append(float(w @ v))
         w -= alphas[-1] * v
         beta = float(linalg.norm(w))
@@ -179,12 +191,17 @@ def _lowest(graph: NormalisedGraph, start: Floats) -> float:
             break
         before, v = v, w / w.dtype.type(beta)
     ritz, small = linalg.eigh_tridiagonal(alphas, betas[:-1])
-    return float(max(ritz[0] - abs(betas[-1] * small[-1, 0]), -1.0))
+    low = float(max(ritz[0] - abs(betas[-1] * small[-1, 0]), -1.0))
+    shares = np.square(small[0])
+    high = float(np.interp(1 - kept / n, np.cumsum(shares) - shares / 2, ritz))
+    return low, max(high, 0.0)
 
 
-def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -> Floats:
+def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float, most: int) -> Floats:
     """Filter a block, its panels of columns in threads."""
     centre, half = (low + high) / 2, max((high - low) / 2, ARPACK_TOLERANCE)
+    steepness = np.arccosh(max((1 - centre) / half, 1 + ARPACK_TOLERANCE))
+    degree = int(np.clip(np.log(2 * MOST_GROWTH) / steepness, 1, most))
     twice = graph.affine(2 / half, 2 * centre / half)
     cuts = np.linspace(0, block.shape[1], -(-block.shape[1] // PANEL) + 1).astype(int)
     out = np.empty_like(block)
@@ -193,7 +210,7 @@ def _chebyshev(graph: NormalisedGraph, block: Floats, low: float, high: float) -
         before = np.ascontiguousarray(block[:, start:stop])
         now = twice(before)
         now /= 2
-        for _ in range(FILTER_DEGREE - 1):
+        for _ in range(degree - 1):
             following = twice(now)
             following -= before
             before, now = now, following
@@ -212,20 +229,10 @@ def _ritz(graph: NormalisedGraph, block: Floats) -> tuple[Floats, Floats]:
     basis = combined(block, whitening(gram(block, block), np.square(10 * eps)))
     del block
     # The basis is only nearly orthonormal; the small matrices correct for it.
-    correction = whitening(gram(basis, basis), np.sqrt(eps))
-    small = correction.T @ gram(basis, graph @ basis) @ correction
+    correction = whitening(gram(basis, basis, graph.dtype), np.sqrt(eps))
+    small = correction.T @ gram(basis, graph @ basis, graph.dtype) @ correction
     values, vectors = linalg.eigh((small + small.T) / 2)
-    return values[::-1], combined(basis, correction @ vectors[:, ::-1])
-
-
-def _responses(
-    graph: NormalisedGraph, values: Floats, vectors: Floats, rounds: int
-) -> GraphVectors:
-    """Scale y = D^-1/2 v; drop vectors without a positive eigenvalue."""
-    keep = values > ROUNDING * np.finfo(graph.dtype).eps
-    scale = (graph.roots * np.sqrt(graph.total))[:, np.newaxis]
-    y = (vectors[:, keep] * scale).astype(graph.dtype)
-    return GraphVectors(y, values[keep].astype(graph.dtype), rounds)
+    return values[::-1], combined(basis, correction @ vectors[:, ::-1], graph.dtype)
 
 
 class NormalisedGraph:
@@ -245,13 +252,11 @@ class NormalisedGraph:
             self._edges = sparse.csr_array(scale @ W.edges.astype(dtype) @ scale)
         if W.factor is not None:
             self._factor = scale @ W.factor.astype(dtype)
+        self.multiply = self.affine(1, 0)
 
     def __matmul__(self, block: Floats) -> Floats:
-        """Multiply N by a block, in threads if it is large, without the constant direction."""
-        out: Any = 0 if self._edges is None else product(self._edges, block)
-        if self._factor is not None:
-            out = out + self._factor @ (self._factor.T @ block)
-        return self.without_constant(np.asarray(out))
+        """Multiply N by a block, without the constant direction."""
+        return self.without_constant(self.multiply(block))
 
     def affine(self, scale: float, shift: float) -> Callable[[Floats], Floats]:
         """Return the operator scale · N - shift · I, for use on one thread."""
@@ -268,13 +273,6 @@ class NormalisedGraph:
             return np.asarray(out)
 
         return multiply
-
-    def apply(self, block: Floats) -> Floats:
-        """Multiply N by a block on the calling thread."""
-        out: Any = 0 if self._edges is None else self._edges @ block
-        if self._factor is not None:
-            out = out + self._factor @ (self._factor.T @ block)
-        return np.asarray(out)
 
     def without_constant(self, block: Floats) -> Floats:
         """Remove the direction of the constant vector from a block, in place."""

@@ -52,23 +52,26 @@ def transposed(X: Matrix) -> Matrix:
     return sparse.csr_array(X.T) if sparse.issparse(X) else X.T
 
 
-def gram(A: Floats, B: Floats) -> Floats:
-    """Return Aᵀ B of two tall blocks, summed in double precision without copying either."""
+def gram(A: Floats, B: Floats, dtype: Any = np.float64) -> Floats:
+    """Return Aᵀ B of two tall blocks: products of some rows in `dtype`, summed in double."""
 
     def part(start: int) -> Floats:
         rows = slice(start, start + ROWS)
-        return np.asarray(A[rows].astype(np.float64).T @ B[rows].astype(np.float64))
+        left = A[rows].astype(dtype, copy=False)
+        right = left if B is A else B[rows].astype(dtype, copy=False)  # BLAS knows the symmetry
+        return np.asarray(left.T @ right, np.float64)
 
     return sum(_by_rows(part, len(A)), np.zeros((A.shape[1], B.shape[1])))
 
 
-def combined(block: Floats, small: Floats) -> Floats:
-    """Multiply a tall block by a small matrix in double precision; keep the block's precision."""
+def combined(block: Floats, small: Floats, dtype: Any = np.float64) -> Floats:
+    """Multiply a tall block by a small matrix in `dtype`; keep the block's precision."""
     out = np.empty((len(block), small.shape[1]), dtype=block.dtype)
+    small = small.astype(dtype, copy=False)
 
     def part(start: int) -> None:
         rows = slice(start, start + ROWS)
-        out[rows] = block[rows].astype(np.float64) @ small
+        out[rows] = block[rows].astype(dtype, copy=False) @ small
 
     _by_rows(part, len(block))
     return out

@@ -16,6 +16,7 @@ from lpisearch.index import format as index_format
 from lpisearch.index import pipeline, plan
 from lpisearch.index.build import build_index
 from lpisearch.index.format import open_folder
+from lpisearch.index.subspace import scaled_rows
 from lpisearch.numeric.rows import SparseRows
 from lpisearch.options import IndexOptions
 from tests.indexing import open_index
@@ -160,7 +161,7 @@ def stopped(library: Path, monkeypatch: pytest.MonkeyPatch, in_files: None) -> C
 
     def stop() -> Path:
         with monkeypatch.context() as patch:
-            patch.setattr(pipeline, "_scaled", _interrupt)
+            patch.setattr(pipeline, "scaled_rows", _interrupt)
             with pytest.raises(KeyboardInterrupt):
                 build_index(library, OPTIONS)
         (folder,) = library.parent.glob("*.index/.default.unfinished")
@@ -203,15 +204,15 @@ def test_other_documents_begin_anew(
 @pytest.mark.usefixtures("in_files")
 def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner: list[IndexReport] = []
-    scaled = pipeline._scaled
+    scaled = scaled_rows
 
     def build_meanwhile(places: Any, scales: Any) -> Any:
         if not inner:
-            monkeypatch.setattr(pipeline, "_scaled", scaled)
+            monkeypatch.setattr(pipeline, "scaled_rows", scaled)
             inner.append(build_index(library, OPTIONS))
         return scaled(places, scales)
 
-    monkeypatch.setattr(pipeline, "_scaled", build_meanwhile)
+    monkeypatch.setattr(pipeline, "scaled_rows", build_meanwhile)
     outer = build_index(library, OPTIONS)
     assert outer.documents == inner[0].documents
     assert not list(library.parent.glob("*.index/.*unfinished*"))
@@ -221,7 +222,7 @@ def test_two_builds_at_once_do_not_meet(library: Path, monkeypatch: pytest.Monke
 def test_nothing_stays_of_a_build_that_cannot_be(
     library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "_scaled", lambda places, _scales: np.zeros_like(places))
+    monkeypatch.setattr(pipeline, "scaled_rows", lambda places, _scales: np.zeros_like(places))
     with pytest.raises(NothingToIndex):
         build_index(library, OPTIONS)
     assert not list(library.parent.glob("*.index/.*unfinished*"))

@@ -103,3 +103,13 @@ def test_a_graph_without_edges_has_no_vectors() -> None:
 def test_unknown_solver_is_refused() -> None:
     with pytest.raises(ValueError, match="auto, block, arpack, dense"):
         solve(nearest(documents(20)), 2, solver="magic")
+
+
+def test_single_precision_keeps_directions_of_small_eigenvalues() -> None:
+    W = nearest(X := documents(1000))
+    exact = solve(W, 250, solver="dense")
+    block = solve(W, 250, solver="block", start=X.astype(np.float32), dtype=np.float32)
+    assert exact.values[-1] < 0.3 * exact.values[0]
+    shares = W.degrees[:, np.newaxis] / W.degrees.sum()
+    kept = np.square(exact.vectors.T @ (shares * block.vectors)).sum(axis=1)
+    assert np.average(kept, weights=exact.values**4) > 0.999
