@@ -20,6 +20,7 @@ from lpisearch.cli.app import app
 from lpisearch.location import Address
 from lpisearch.model.documents import IngestReport
 from lpisearch.options import IndexOptions, IngestOptions, ReadOptions
+from lpisearch.storage.reading import plain_tokens
 from lpisearch.storage.sqlite import schema
 from tests.samples import (
     copy_library,
@@ -212,6 +213,7 @@ def sql(library: Path) -> Callable[..., list[Any]]:
 
     def run(statement: str, *parameters: Any, on: Path = library) -> list[Any]:
         with closing(sqlite3.connect(on)) as connection, connection:
+            connection.create_function("plain_tokens", 1, plain_tokens)  # for deletions
             return connection.execute(statement, parameters).fetchall()
 
     return run

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "lpisearch"
 SHORTEST, LONGEST, LONELY = 110, 600, 150  # lines of a module, of one with a single importer
 # What only gets better: lower a bound as soon as the tree is below it.
 FILES = 256
-LINES = 72_532
+LINES = 72_530
 IMPORT_SHARE = 10.1  # per cent of the lines of code
 VAGUE_NAMES = 6
 WORDS = 700  # of README.md

@@ -81,21 +81,15 @@ def _invert(
     )
     entries = _SortedEntries(terms, places, counts, bounds)
     parts = zip(counted.rows.parts(), bounds[:-1].tolist(), strict=True)
-    _run(map_parts(_Sort(numbers, entries), parts))
+    list(map_parts(_Sort(numbers, entries), parts))
     merge = _Merge(
         entries,
         output.target("posting_places", total, np.int32),
         output.target("posting_counts", total, np.uint8),
     )
-    _run(map_parts(merge, _term_ranges(starts)))
+    list(map_parts(merge, _term_ranges(starts)))
     for name in _TEMPORARY:
         output.drop(name)
-
-
-def _run(results: Iterable[object]) -> None:
-    """Consume lazy results."""
-    for _ in results:
-        pass
 
 
 def _entries(block: csr_array, start: int) -> int:
@@ -199,7 +193,7 @@ def _strongest(
         output.target("strongest_terms", (n, STRONGEST), np.int32),
         output.target("strongest_counts", (n, STRONGEST), np.uint16),
     )
-    _run(map_blocks(work, counted.rows))
+    list(map_blocks(work, counted.rows))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

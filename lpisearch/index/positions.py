@@ -242,8 +242,7 @@ class Fields:
     def units_with_any(self, words: Sequence[str]) -> tuple[Integers, Integers]:
         """Return the units that have any of some words in a field, and their bits in each."""
         found = [one for one in map(self.units_with, words) if len(one[0])]
-        if not found:
-            return self.units_with(words[0])
+        found = found or [self.units_with(words[0])]
         if len(found) == 1:
             return found[0]
         units, at = np.unique(np.concatenate([one for one, _ in found]), return_inverse=True)

@@ -104,11 +104,6 @@ class Postings:
     lost_frequencies: NDArray[np.int32] | None = None
     removed: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
 
-    @staticmethod
-    def array_names() -> tuple[str, ...]:
-        """Return the names of the arrays in an index."""
-        return (*LEXICON, *_DOCUMENTS)
-
     @classmethod
     def of_arrays(
         cls,
@@ -158,19 +153,6 @@ class Postings:
         marked[self.removed] = True
         return marked
 
-    def joined(self) -> Entries:
-        """Return the entries of appended documents among the others."""
-        if self.appended is None:
-            return self.parts[0]
-        every, new = self.parts
-        n = len(self.document_lengths)
-        order = np.argsort(  # quick, as both are in order
-            np.concatenate([part.terms * n + part.places for part in self.parts]), kind="stable"
-        )
-        places = np.concatenate([every.places, new.places])[order]
-        counts = np.concatenate([every.counts, new.counts])[order]
-        return Entries(every.starts + new.starts, places, counts)
-
     @property
     def n_documents(self) -> int:
         """The number of documents that are not removed."""
@@ -214,7 +196,7 @@ class Postings:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store, by name."""
-        return {name: getattr(self, name) for name in self.array_names()}
+        return {name: getattr(self, name) for name in POSTINGS}
 
     def with_rows(self, counts: csr_array, lengths: NDArray[np.int32]) -> Postings:
         """Return the postings of other rows, such as passages, by the same terms in order."""
@@ -223,14 +205,14 @@ class Postings:
 
     def counts(self) -> csr_array:
         """Return the count of each term (column) in each document (row)."""
-        from scipy.sparse import csc_array, csr_array
+        from scipy.sparse import csc_array
 
         shape = (len(self.document_lengths), len(self))
-        starts, places, times = self.joined()
-        entries = (times, places, starts)
-        by_row = csc_array(entries, shape=shape).tocsr()
-        counted = (by_row.data.astype(np.float32), by_row.indices, by_row.indptr)
-        counts: csr_array = csr_array(counted, shape=shape)
+        every = [
+            csc_array((counts.astype(np.float32), places, starts), shape=shape).tocsr()
+            for starts, places, counts in self.parts
+        ]
+        counts: csr_array = every[0] if len(every) == 1 else every[0] + every[1]
         return counts
 
     def numbers(self, terms: Iterable[str]) -> NDArray[np.int64]:
@@ -296,6 +278,7 @@ class Postings:
 
 
 _DOCUMENTS = ("posting_starts", "posting_places", "posting_counts", "document_lengths")
+POSTINGS = (*LEXICON, *_DOCUMENTS)  # the names of their arrays in an index
 
 
 def lexicon_arrays(names: Sequence[str], columns: Mapping[str, int]) -> dict[str, NDArray[Any]]:

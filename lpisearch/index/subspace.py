@@ -27,6 +27,7 @@ from lpisearch.index.postings import (
     LEXICON,
     NO_COLUMN,
     NOTHING,
+    POSTINGS,
     DocumentTerms,
     GeneralIdf,
     Postings,
@@ -74,7 +75,7 @@ class SubspaceIndex:
 
     def missing(self) -> list[str]:
         """Return the names of arrays that are missing."""
-        needed = {*_ARRAYS, *Postings.array_names()}
+        needed = {*_ARRAYS, *POSTINGS}
         if self.is_linear:
             needed.add("loadings")
         return sorted(needed - self.arrays.keys())

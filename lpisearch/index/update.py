@@ -282,11 +282,7 @@ class Merged(NamedTuple):
 def merged(
     before: Postings, places: Whole, tokens: Sequence[str], vocabulary: Vocabulary
 ) -> Merged:
-    """Return the postings of the updated documents.
-
-    `places` has the old row of each document, negative for new ones, whose joined `tokens` are
-    passed in order.
-    """
+    """Return postings of new joined `tokens` where `places` is negative, else of those rows."""
     from scipy.sparse import csr_array, vstack
 
     from lpisearch.text.vocabulary import count_all_terms

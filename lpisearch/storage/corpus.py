@@ -17,7 +17,7 @@ from lpisearch.model.document_filter import media_types
 from lpisearch.model.documents import LANGUAGE_CODES, Document, Entry, Filter, TokenShard
 from lpisearch.storage.dialects import Dated, HasMetadata, LiesAt, ListedIn, differs, part_differs
 from lpisearch.storage.integrity import DamagedCell, checksum_of, content_hash, fingerprint
-from lpisearch.storage.reading import Connection, SQLDocuments, SQLLabels, chunks
+from lpisearch.storage.reading import Connection, SQLDocuments, SQLLabels, chunks, plain_tokens
 from lpisearch.storage.tables import (
     DOCUMENTS,
     LABELS,
@@ -309,8 +309,10 @@ class SQLCorpus:
         result = self.connection.execute(statement, execution_options=streamed)
         for rows in result.partitions():
             keys, hashes, tokens, checksums = (list(column) for column in zip(*rows, strict=True))
-            self._compare(keys, tokens, checksums)
-            yield TokenShard(keys, hashes, tokens)
+            stored = zip(keys, tokens, strict=True)
+            if [checksum_of(self.connection, TOKENS.name, *row) for row in stored] != checksums:
+                raise DamagedCell("tokens are damaged")  # nothing must be learned from them
+            yield TokenShard(keys, hashes, [*map(plain_tokens, tokens)])
 
     def content_hashes(self, where: Filter) -> dict[int, bytes]:
         """Return the content hash of every document that matches a filter, in order of keys."""
@@ -348,7 +350,8 @@ class SQLCorpus:
 
         The third number is that of characters in documents with at least `long` of them.
         """
-        length = func.length(TOKENS.c.tokens)
+        tokens = TOKENS.c.tokens
+        length = func.length(tokens if self.connection.is_server else func.plain_tokens(tokens))
         in_long = case((length >= long, length), else_=0)
         statement = (
             select(
@@ -362,9 +365,3 @@ class SQLCorpus:
         )
         documents, characters, in_long_ones = map(int, self.connection.execute(statement).one())
         return documents, characters, in_long_ones
-
-    def _compare(self, keys: list[int], tokens: list[str], checksums: list[bytes]) -> None:
-        """Refuse damaged tokens: nothing must be learned from them."""
-        rows = zip(keys, tokens, strict=True)
-        if [checksum_of(self.connection, TOKENS.name, *row) for row in rows] != checksums:
-            raise DamagedCell("tokens are damaged")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lpisearch.storage.reading import Connection
 
-HEAD = "0008"
+HEAD = "0009"
 """The revision of the schema that this program writes."""
 OWN_TABLES = frozenset({"documents", "document_tokens", "labels"})
 SCHEMA = "schema"  # the setting with the digest of the schema

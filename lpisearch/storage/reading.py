@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 # GLOB needs exponential time on some patterns), and the checksum of cells, as bytes.
 PATH_FUNCTION = "lies_at"
 CHECKSUM_FUNCTION = "row_checksum"
+_MOST_BYTES = 1 << 30  # as many as SQLite has in a cell
 Item = TypeVar("Item")
 
 
@@ -124,6 +127,23 @@ ORDER BY documents.id, name"""  # noqa: S608 (constants)
 _REJECTED = f"SELECT document_id, name FROM label_edits WHERE NOT added AND document_id {AMONG}"  # noqa: S608 (constants)
 _SPLITS = "SELECT split, count(*) FROM documents WHERE split <> '' GROUP BY split ORDER BY split"
 _ROWS_AT_ONCE = 500
+
+
+def packed_tokens(tokens: str) -> str | bytes:
+    """Return joined tokens as SQLite stores them: compressed where that is shorter."""
+    written = tokens.encode()
+    compressor = zlib.compressobj(1, zlib.DEFLATED, 13, 5)  # with little memory to prepare
+    packed = compressor.compress(written) + compressor.flush()
+    return packed if len(packed) < len(written) else tokens
+
+
+def plain_tokens(stored: str | bytes) -> str:
+    """Return what `packed_tokens` was given; damaged bytes have no token. SQL calls it, too."""
+    if not isinstance(stored, bytes):
+        return stored
+    with suppress(zlib.error, UnicodeDecodeError):
+        return zlib.decompressobj().decompress(stored, _MOST_BYTES).decode()
+    return ""
 
 
 def checked(rows: Any, *types: type) -> Iterator[Any]:
@@ -230,7 +250,7 @@ class SQLDocuments:
             for key, tokens, checksum in self._among(_TOKENS, some):
                 if checksum_of(self.connection, "document_tokens", key, tokens) != checksum:
                     raise DamagedCell("tokens are damaged")
-                by_key[key] = tokens
+                by_key[key] = plain_tokens(tokens)
         return [by_key.get(key, "") for key in keys]
 
     def keys(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Tables, column types, migration history.
 
-Objects of one database only are made by the migrations: in SQLite `documents_fts` (FTS5 over
-`document_tokens`) with its trigger; in PostgreSQL `document_terms`, `source_hosts` and
+Objects of one database only are made by the migrations: in SQLite `documents_fts` (FTS5 over a view
+of `document_tokens`) with its trigger; in PostgreSQL `document_terms`, `source_hosts` and
 `index_files`. Alembic is imported only where a library is created or upgraded.
 """
 
@@ -192,9 +192,9 @@ PREDICTED_LABELS = _table(
     *_filled(Text, "classifier", "predicted_at"),
 )
 
-# The tokens of each document, joined by spaces, for FTS5 and for the index. In a separate table, so
-# that counting all tokens does not page through all texts.
-TOKENS = _table("document_tokens", _of_document(), *_filled(Text, "tokens"))
+# The tokens of each document, joined by spaces, for FTS5 and for the index; in SQLite perhaps
+# compressed. In a separate table, so that counting all tokens does not page through all texts.
+TOKENS = _table("document_tokens", _of_document(), *_filled(TEXT, "tokens"))
 
 # Stored settings, such as those of the tokeniser.
 SETTINGS = _table("settings", Column("name", Text, primary_key=True), *_filled(JSON, "value"))
@@ -216,13 +216,10 @@ def revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-_SINCE = {
-    INDEXES: "0002",
-    SECTIONS: "0003",
-    LABEL_EDITS: "0004",
-    FAILURES: "0005",
-    TRAITS: "0007",
-}
+_SINCE = (
+    *(("indexes", "0002"), ("document_sections", "0003"), ("label_edits", "0004")),
+    *(("failures", "0005"), ("document_traits", "0007"), ("plain_document_tokens", "0009")),
+)
 _COLUMNS_SINCE = ((DOCUMENTS, "checksum", "0006"), (SOURCES, "ctime_ns", "0008"))
 
 
@@ -232,8 +229,8 @@ def contradiction(connection: Connection, stated: str) -> str:
     An upgrade from there would create what exists.
     """
     found = inspect(connection)
-    later = [table.name for table, since in _SINCE.items() if stated < since]
-    if present := sorted({*later} & {*found.get_table_names()}):
+    later = {table for table, since in _SINCE if stated < since}
+    if present := sorted(later.intersection([*found.get_table_names(), *found.get_view_names()])):
         return f"its schema version is {stated}, which has no table “{present[0]}”"
     for table, name, since in _COLUMNS_SINCE:
         if stated < since and any(one["name"] == name for one in found.get_columns(table.name)):

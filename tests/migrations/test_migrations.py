@@ -101,6 +101,46 @@ def test_down_and_up_again_keeps_documents(
     sound()
 
 
+def test_long_tokens_are_packed_and_found(
+    library: Path,
+    folder: Callable[..., Path],
+    ingest: Callable[..., Any],
+    sql: Callable[..., list[Any]],
+    sound: Callable[..., None],
+) -> None:
+    kinds = "SELECT typeof(tokens) FROM document_tokens ORDER BY document_id"
+    notes = folder({"a.txt": " ".join(f"harbour{n} boat" for n in range(99)), "b.txt": "A boat."})
+
+    def found(words: str) -> set[str]:
+        with open_store(library) as store, store.reading() as snapshot:
+            keys = [key for key, _ in snapshot.lexical.bm25(words.split())]
+            assert "harbour98 boat" in snapshot.documents.tokens([1])[0]
+            return {name for name, _ in snapshot.documents.identities(keys).values()}
+
+    def check(*expected: str) -> None:
+        assert [kind for (kind,) in sql(kinds)] == [*expected]
+        assert (found("harbour7"), found("boat")) == ({"a.txt"}, {"a.txt", "b.txt"})
+        sound()
+
+    ingest(notes)
+    check("blob", "text")
+    downgrade(library, "0008")
+    assert [kind for (kind,) in sql(kinds)] == ["text", "text"]
+    upgrade(library)
+    check("text", "text")  # what is there stays as it is
+    (notes / "a.txt").write_text(" ".join(f"harbour{n} boat" for n in range(100)))
+    ingest(notes)
+    check("blob", "text")
+    sql("UPDATE document_tokens SET tokens = x'00' WHERE typeof(tokens) = 'blob'")
+    with (
+        pytest.raises(LibraryDamaged, match="damaged tokens"),
+        open_store(library) as store,
+        store.reading() as snapshot,
+    ):
+        snapshot.documents.tokens([1])
+    sql("DELETE FROM documents WHERE external_id = 'a.txt'")
+
+
 def test_files_that_have_sections_are_read_again(
     library: Path, folder: Callable[..., Path], ingest: Callable[..., Any]
 ) -> None:

@@ -39,7 +39,7 @@ from lpisearch.errors import (
     SeveralNames,
 )
 from lpisearch.storage.integrity import as_json, checksum
-from lpisearch.storage.reading import CHECKSUM_FUNCTION, PATH_FUNCTION, Connection
+from lpisearch.storage.reading import CHECKSUM_FUNCTION, PATH_FUNCTION, Connection, plain_tokens
 from lpisearch.storage.store import ReadTransaction, Store, Transaction
 
 if TYPE_CHECKING:
@@ -354,6 +354,7 @@ def _open(uri: str) -> CountedConnection:
     connection.set_progress_handler(connection.steps.are_too_many, _STEPS_BETWEEN)
     connection.create_function(PATH_FUNCTION, 2, _lies_at, deterministic=True)
     connection.create_function(CHECKSUM_FUNCTION, -1, checksum, deterministic=True)
+    connection.create_function("plain_tokens", 1, plain_tokens, deterministic=True)
     return connection
 
 
@@ -594,7 +595,6 @@ def _translated(path: Path, error: BaseException | None) -> LibraryError | None:
 
 def _is_full(path: Path) -> bool:
     """Tell whether the disk is full, which SQLite may report as an I/O error."""
-    try:
+    with suppress(OSError):
         return shutil.disk_usage(path.absolute().parent).free < _LEAST_FREE_BYTES
-    except OSError:
-        return False
+    return False

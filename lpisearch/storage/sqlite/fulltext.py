@@ -19,31 +19,31 @@ from typing import TYPE_CHECKING
 from lpisearch.storage.reading import Connection, Prefix, SQLLexical, chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
 
 TABLE = "documents_fts"
+DELETE_TRIGGER = """CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
+INSERT INTO documents_fts(documents_fts, rowid, tokens)
+VALUES ('delete', old.document_id, plain_tokens(old.tokens)); END"""
 _COUNT = "SELECT count(*) FROM temp.library_terms"
 _BETWEEN = "SELECT term, doc FROM temp.library_terms WHERE term >= ? AND term < ?"
 _LISTED = """SELECT term, doc FROM (
 SELECT term, doc, row_number() OVER () AS number FROM temp.library_terms)
 WHERE number % ? = 0"""
 _FOUND = "SELECT count(*) FROM documents_fts WHERE documents_fts MATCH ?"
+CREATE_VIEW = """CREATE VIEW plain_document_tokens AS
+SELECT document_id, plain_tokens(tokens) AS tokens FROM document_tokens"""
 CREATE = """CREATE VIRTUAL TABLE documents_fts USING fts5(
-tokens, content='document_tokens', content_rowid='document_id', tokenize='ascii')"""
-DELETE_TRIGGER = """CREATE TRIGGER document_tokens_deleted AFTER DELETE ON document_tokens BEGIN
-INSERT INTO documents_fts(documents_fts, rowid, tokens)
-VALUES ('delete', old.document_id, old.tokens); END"""
+tokens, content='plain_document_tokens', content_rowid='document_id', tokenize='ascii')"""
 
 
-def add(connection: Connection, row_ids: Sequence[int]) -> None:
-    """Index the stored tokens of new documents."""
-    connection.rows(
-        f"INSERT INTO {TABLE}(rowid, tokens) SELECT document_id, tokens "  # noqa: S608 (a constant name)
-        "FROM json_each(?) JOIN document_tokens ON document_id = value",
-        json.dumps(row_ids),
-    )
+def add(connection: Connection, tokens: Mapping[int, str]) -> None:
+    """Index the tokens of new documents."""
+    statement = f"INSERT INTO {TABLE}(rowid, tokens) VALUES (?, ?)"  # noqa: S608 (a constant name)
+    if tokens:
+        connection.exec_driver_sql(statement, [*tokens.items()])
 
 
 def _open_terms(connection: Connection) -> None:
@@ -92,7 +92,7 @@ _MATCHING = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 (a 
 _SCORED = f"SELECT rowid, -bm25({TABLE}) FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 (a constant name)
 # FTS5 is slow on very long phrases. Few documents contain their first words: those are read.
 _VERIFIED = (
-    f"{_MATCHING} AND instr((SELECT ' ' || tokens || ' ' "  # noqa: S608 (a constant name)
+    f"{_MATCHING} AND instr((SELECT ' ' || plain_tokens(tokens) || ' ' "  # noqa: S608 (a constant name)
     f"FROM document_tokens WHERE document_id = {TABLE}.rowid), ?)"
 )
 

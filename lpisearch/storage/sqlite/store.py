@@ -16,9 +16,10 @@ from lpisearch.storage.changes import SQLChanges
 from lpisearch.storage.dialects import columns_of, seal, sealed
 from lpisearch.storage.health import FULL_TEXT, UNREAD, Origin, SQLHealth, full_text_finding
 from lpisearch.storage.integrity import HEAD, MEND, damaged
+from lpisearch.storage.reading import packed_tokens
 from lpisearch.storage.sqlite import fulltext, schema
 from lpisearch.storage.sqlite.database import Database, unreadable
-from lpisearch.storage.tables import SOURCES
+from lpisearch.storage.tables import SOURCES, TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,13 +52,15 @@ class SQLiteChanges(SQLChanges):
         # Not SQLAlchemy's `insert`: processing its parameters takes longer than SQLite's own work.
         if not rows:
             return
+        if table is TOKENS:
+            rows = [(key, packed_tokens(str(tokens))) for key, tokens in rows]
         columns = columns_of(table)
         named, marks = ", ".join(columns), ", ".join("?" * len(columns))
         statement = f"INSERT INTO {table.name} ({named}) VALUES ({marks})"  # noqa: S608 (constants)
         self.connection.exec_driver_sql(statement, [*sealed(self.connection, table, rows)])
 
     def _index_tokens(self, tokens: Mapping[int, str]) -> None:
-        fulltext.add(self.connection, list(tokens))
+        fulltext.add(self.connection, tokens)
 
 
 # An index that lists all rows of a table a second time.

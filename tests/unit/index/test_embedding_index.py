@@ -36,7 +36,8 @@ def built(index_shelf: Callable[..., Path]) -> Callable[..., Path]:
 
 def stored_tokens(sql: Callable[..., list[Any]], row: int) -> str:
     """Return the tokens of a document."""
-    return str(sql("SELECT tokens FROM document_tokens WHERE document_id = ?", row)[0][0])
+    stored = "SELECT plain_tokens(tokens) FROM document_tokens WHERE document_id = ?"
+    return str(sql(stored, row)[0][0])
 
 
 @every_embedding

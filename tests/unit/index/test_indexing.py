@@ -57,7 +57,8 @@ def _counts(index: SubspaceIndex, texts: list[str]) -> Any:
 
 
 def _tokens(sql: Sql) -> list[str]:
-    return [row[0] for row in sql("SELECT tokens FROM document_tokens ORDER BY document_id")]
+    stored = "SELECT plain_tokens(tokens) FROM document_tokens ORDER BY document_id"
+    return [row[0] for row in sql(stored)]
 
 
 def _sums(report: IndexReport) -> dict[str, str]:

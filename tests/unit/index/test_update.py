@@ -54,7 +54,7 @@ def placed(library: Path, sql: Sql) -> Callable[[], dict[str, Any]]:
 
 def _projected(index: SubspaceIndex, sql: Sql, name: str) -> Any:
     tokens = sql(
-        "SELECT tokens FROM document_tokens JOIN documents ON id = document_id "
+        "SELECT plain_tokens(tokens) FROM document_tokens JOIN documents ON id = document_id "
         "WHERE external_id = ?",
         name,
     )
