@@ -389,7 +389,7 @@ class _Addition:
         terms, places, counts = columns
         order, size = np.lexsort((places, terms)), len(lexicon.columns)
         starts = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=size))])
-        own = Entries(starts, places[order].astype(np.int32), counts[order].astype(np.uint8))
+        own = Entries(starts, places[order].astype(np.int32), counts[order].astype(np.uint16))
         self.arrays.update(own.arrays(prefix))
         end = postings.posting_starts[-1:]
         self.rows[f"{prefix}posting_starts"] = np.repeat(end, size - len(postings))

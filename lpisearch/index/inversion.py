@@ -75,7 +75,7 @@ def _invert(
     total = (int(starts[-1]),)
     sizes = list(map_blocks(_entries, counted.rows))
     bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
-    kinds = (np.int32, np.int32, np.uint8)
+    kinds = (np.int32, np.int32, np.uint16)
     terms, places, counts = (
         output.target(name, total, kind) for name, kind in zip(_TEMPORARY, kinds, strict=True)
     )
@@ -85,7 +85,7 @@ def _invert(
     merge = _Merge(
         entries,
         output.target("posting_places", total, np.int32),
-        output.target("posting_counts", total, np.uint8),
+        output.target("posting_counts", total, np.uint16),
     )
     list(map_parts(merge, _term_ranges(starts)))
     for name in _TEMPORARY:
@@ -124,7 +124,7 @@ class _Sort:
         terms = np.arange(by_term.shape[1], dtype=np.int32)
         self.into.terms.write(at, np.repeat(terms, np.diff(by_term.indptr)))
         self.into.places.write(at, (by_term.indices + part.start).astype(np.int32))
-        self.into.counts.write(at, np.minimum(by_term.data, MOST).astype(np.uint8))
+        self.into.counts.write(at, np.minimum(by_term.data, MOST).astype(np.uint16))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -152,7 +152,7 @@ class _Merge:
 
     def __call__(self, terms_range: _TermRange) -> None:
         begin, end = terms_range.starts[[0, -1]].tolist()
-        places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint8)
+        places, counts = np.empty(end - begin, np.int32), np.empty(end - begin, np.uint16)
         free = terms_range.starts[:-1] - begin
         for terms, some_places, some_counts in self._entries(terms_range):
             heads = np.flatnonzero(np.diff(terms, prepend=-1))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.integer[Any]]
 
 
-MOST = np.iinfo(np.uint8).max
+MOST = np.iinfo(np.uint16).max
 NO_COLUMN = -1
 LEXICON = ("lexicon", "lexicon_starts", "lexicon_columns")
 _MOST_FOUND = 10_000
@@ -81,8 +81,8 @@ class Postings:
 
     The lexicon has the sorted terms in UTF-8, a line each, where each begins and where all end, and
     the column of each in the subspace (or -1). The entries of each term begin at `posting_starts`:
-    a document, and how often the term is in it (255 at most: BM25 hardly grows further). Files have
-    the least types that suffice. Lengths are numbers of tokens.
+    a document, and how often the term is in it (65,535 at most). Files have the least types that
+    suffice. Lengths are numbers of tokens.
 
     Documents that were appended have larger numbers than all others, and entries of their own. A
     term that came with them has the next number, so `line_numbers` has that of each line of the
@@ -296,7 +296,7 @@ def _entries(by_term: csc_array, lengths: NDArray[np.int32]) -> dict[str, NDArra
     return {
         "posting_starts": by_term.indptr.astype(np.int64),
         "posting_places": by_term.indices.astype(np.int32),
-        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint8),
+        "posting_counts": np.minimum(by_term.data, MOST).astype(np.uint16),
         "document_lengths": np.asarray(lengths, np.int32),
     }
 

@@ -531,7 +531,7 @@ def _count(
     sequences = writer.finish()  # a term that no whole document has is dropped
     ones = np.ones(len(sequences.terms), np.float32)
     shape = (len(owners), len(terms))
-    counts: csr_array = csr_array((ones, sequences.terms.copy(), sequences.starts), shape=shape)
+    counts: csr_array = csr_array((ones, sequences.terms, sequences.starts), shape=shape, copy=True)
     counts.sum_duplicates()
     places, sizes, bounds = (np.frombuffer(each, np.int32) for each in (owners, lengths, spans))
     return places, bounds.reshape(-1, 2), counts, sizes, sequences

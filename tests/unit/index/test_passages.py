@@ -56,6 +56,20 @@ def books(shelf: Path, put: Put) -> Path:
     return shelf
 
 
+def test_the_order_of_words_has_as_many_as_are_counted(books: Path) -> None:
+    passages = open_index(books).passages
+    assert passages is not None
+    assert passages.sequences is not None
+    numbers = np.arange(len(passages.owners))
+    terms, starts = passages.sequences.of_units(numbers)
+    assert (
+        np.diff(starts, append=len(terms)).tolist() == passages.postings.document_lengths.tolist()
+    )
+    counts = passages.postings.counts().toarray()
+    for own, row in zip(np.split(terms, starts[1:]), counts, strict=True):
+        assert np.bincount(own, minlength=len(row)).tolist() == row.tolist()
+
+
 def _spans(library: Path) -> dict[int, list[list[int]]]:
     """Return where the passages of each document are, by its key."""
     index = open_index(library)

@@ -57,9 +57,9 @@ def test_terms_are_found_by_name() -> None:
     assert columns == {term: vocabulary.index.get(term, -1) for term in columns}
 
 
-def test_more_than_255_times_are_no_more() -> None:
-    postings, _ = build(["sea " * 300, "sea " * 255])
-    assert entries(postings) == {"sea": {0: 255, 1: 255}}
+def test_more_than_65_535_times_are_no_more() -> None:
+    postings, _ = build(["sea " * 70_000, "sea " * 300])
+    assert entries(postings) == {"sea": {0: 65_535, 1: 300}}
 
 
 def test_the_order_of_many_words_has_two_bytes_for_each() -> None:
