@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -305,10 +306,11 @@ def work(role: str, library: Path) -> None:
 
         print(truncated_svd(library, len(open_index(library).scales)))
     else:
-        answer(our_answers(way, library))
+        with ExitStack() as stack:
+            answer(our_answers(way, library, stack))
 
 
-def our_answers(way: str, library: Path) -> Ask:
+def our_answers(way: str, library: Path, stack: ExitStack) -> Ask:
     """Return what answers in an open library."""
     import lpisearch
 
@@ -323,7 +325,8 @@ def our_answers(way: str, library: Path) -> Ask:
 
         from lpisearch.web.server import create_app
 
-        client = TestClient(create_app(opened), base_url="http://localhost")
+        app = TestClient(create_app(opened), base_url="http://localhost")
+        client = stack.enter_context(app)  # else each request would start a thread
         return lambda text: client.get("/", params={"q": text}).raise_for_status()
     return lambda text: opened.search(text, **options.get(way, {"by": way}))
 
