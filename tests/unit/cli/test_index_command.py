@@ -119,7 +119,7 @@ def test_a_build_that_ended_early_is_gone_on_with(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lpisearch.index.pipeline._scaled", end)
+        patch.setattr("lpisearch.index.pipeline.scaled_rows", end)
         done = cli("index")
     assert done.exit_code == 130
     assert "can be resumed" in done.stderr
