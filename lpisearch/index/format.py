@@ -284,7 +284,7 @@ def _extend(path: Path, facts: ArrayFacts, rows: Array, mode: int) -> ArrayFacts
     """Append rows to an array file, and return the facts of the longer array.
 
     A process that has mapped the file, or another folder that links it, keeps the rows it had. If
-    its type is too small for the rows, all are written anew.
+    its type is too small for the rows, the file is rewritten.
     """
     import numpy as np
 
