@@ -1,11 +1,10 @@
-"""OLPI compared with solving each reduced eigenproblem from scratch, LPI, LSI and terms.
+"""OLPI compared with solving each reduced eigenproblem from scratch, with LPI, RLPI and SVD.
 
 Run: python benchmarks/olpi.py [--data ../shared/data] [--subsets 6] [--small-only]
 
-Three tables: time of 100 directions in the full space of small document sets, as ratios; figure 2
-of olpi-2005, mean average precision of intra-topic pairs by number of dimensions; a fit on the
-20 Newsgroups compared with scikit-learn's TruncatedSVD. Only ratios within one run are
-meaningful, and linear algebra runs on one thread, since waiting threads would distort the times.
+Two tables: time of 100 directions in the full space of small document sets, as ratios; a fit on the
+20 Newsgroups compared with scikit-learn's TruncatedSVD. Only ratios within one run are meaningful,
+and linear algebra runs on one thread, since waiting threads would distort the times.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.papers.measures import documents_of
 from benchmarks.papers.methods import Method
 from benchmarks.papers.protocol import Part, drawn
-from lpisearch.evaluation.similarity import pair_precision
 from lpisearch.graphs.base import GraphOptions
 from lpisearch.graphs.neighbours import nearest
 from lpisearch.methods.linalg import graph_grams, whole_space
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
     from lpisearch.graphs.affinity import Floats
 
-DIMENSIONS = (5, 10, 20, 50, 100)
 N_DIRECTIONS = 100
 NEIGHBORS = 7  # section 5.2.1 of the paper
 
@@ -72,7 +69,6 @@ def main() -> None:
             return
         subsets = list(tdt2_subsets(options.data / "tdt2" / "tdt2.npz", options.subsets))
         print_directions(subsets)
-        print_precision(subsets)
         if not options.small_only:
             print_newsgroups(options.data / "20newsgroups" / "docs.jsonl.gz")
 
@@ -121,37 +117,6 @@ def print_directions(subsets: list[Subset]) -> None:
         difference = np.abs(found.values - reference).max()
         print(f"{subset.X.shape[0]:5} {len(space.scales):5} {olpi:7.2f} {scratch:8.2f} {lpi:7.2f} "
               f"{scratch / olpi:13.1f} {olpi / lpi:9.1f} {difference:11.1e}")  # fmt: skip
-
-
-def print_precision(subsets: list[Subset]) -> None:
-    """Reproduce figure 2: similarity by cosine in 5 to 100 dimensions."""
-    rows: dict[str, list[list[float]]] = {}  # one list of precisions a set
-    plain = np.mean([pair_precision(s.X, s.labels).precision for s in subsets])
-    for subset in subsets:
-        for name, Y in representations(subset).items():
-            precisions = [pair_precision(Y[:, :d], subset.labels).precision for d in DIMENSIONS]
-            rows.setdefault(name, []).append(precisions)
-    print(f"\nIntra-topic average precision, mean of {len(subsets)} sets; plain terms {plain:.3f}")
-    print(f"{'dimensions':<22}" + "".join(f"{d:>7}" for d in DIMENSIONS))
-    for name, sets in rows.items():
-        print(f"{name:<22}" + "".join(f"{p:7.3f}" for p in np.mean(sets, axis=0)))
-
-
-def representations(subset: Subset) -> dict[str, Floats]:
-    """Place the documents of one set in 100 dimensions (and one more) by each method."""
-    space = whole_space(subset.X)
-    W = nearest(subset.X, options=GraphOptions(n_neighbors=NEIGHBORS))
-    olpi = OLPI(n_components=N_DIRECTIONS + 1, n_neighbors=NEIGHBORS).fit(subset.X, affinity=W)
-    Y = olpi.transform(subset.X)
-    lsi = space.documents * space.scales
-    lpi = lpi_directions(*graph_grams(space.documents, W), space.scales, N_DIRECTIONS)
-    return {
-        "LSI": lsi,
-        "LPI": lsi @ lpi,
-        "OLPI": Y,
-        "OLPI, x eigenvalue^2": Y * olpi.scales_,
-        "OLPI without constant": Y[:, 1:],
-    }
 
 
 def print_newsgroups(path: Path) -> None:

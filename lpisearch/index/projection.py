@@ -148,8 +148,7 @@ def _solver_notes(projection: Any) -> list[str]:
         return [f"{name} works in the leading part of the space of these documents."]
     if solver != "iterative":
         return []
-    # Each f = 1 - λ has a lower bound; of the constant direction, which is first, it is 0.
-    found, least = 1 - projection.eigenvalues_[1:], 1 - projection.bounds_[1:]
+    found, least = 1 - projection.eigenvalues_, 1 - projection.bounds_  # each f has a lower bound
     share = 100 * (float(found.sum()) / max(float(least.sum()), float(np.finfo(float).tiny)) - 1)
     return [f"{name} was found by iteration: its criterion is {share:.1f} % above its lower bound."]
 

@@ -190,13 +190,18 @@ class DocumentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _set_dimensions(self, count: int, requested: int, n_terms: int) -> None:
         """Store the number of dimensions; refuse 0, warn if there are fewer than requested."""
         if count == 0:
-            raise ValueError(
-                "The documents cannot be distinguished, so there is no dimension to keep "
-                f"({n_terms} feature(s))."
-            )
+            raise indistinguishable(n_terms)
         self.n_components_ = count
         if count < requested:
             warn_of_fewer(requested, count, stacklevel=6)
+
+
+def indistinguishable(n_terms: int) -> ValueError:
+    """Return the error that says that documents have no dimension."""
+    return ValueError(
+        "The documents cannot be distinguished, so there is no dimension to keep "
+        f"({n_terms} feature(s))."
+    )
 
 
 class Projection(DocumentTransformer):

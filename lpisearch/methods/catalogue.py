@@ -147,12 +147,11 @@ _METHODS = (
     Method(
         "olpi",
         "olpi:OLPI",
-        "orthogonal directions, one after the other (olpi-2005)",
+        "orthogonal directions about the mean, one after the other (olpi-2005)",
         Cost(5.5, 100),
-        own=("svd_components", "random_state"),
+        own=("centred", "svd_components", "random_state"),
         has_graph=True,
         is_nested=True,
-        keeps_constant=True,
     ),
     Method(
         "lpi",

@@ -1,9 +1,8 @@
 """The Gram matrix of documents, K = X Xᵀ, and its solver: c with K c = y, so that X (Xᵀc) = y.
 
 A direction a of a linear map that places the documents at y is a = Xᵀ c. Up to some thousand
-documents K is decomposed, and the solution is exact. Beyond, K is never formed: the residual
-‖y - K c‖ is minimised over a growing Krylov space (conjugate residuals). Two things slow that down,
-and each has its remedy:
+documents K is decomposed, and the solution is exact. Beyond, K is never formed: conjugate gradients
+minimise the error of a. Two things slow that down, and each has its remedy:
 
 - the largest eigenvalues of K, the topics that all documents share: the leading singular directions
   of X are solved for directly;
@@ -20,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import aslinearoperator, eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
-from lpisearch.methods.linalg import RANK_TOLERANCE
+from lpisearch.methods.linalg import RANK_TOLERANCE, centre_gram, rounding_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,20 +33,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DecomposedGram:
-    """K = U diag(s²) Uᵀ of a few thousand documents; `null` spans the y that no map reaches."""
+    """K = U diag(s²) Uᵀ of a few thousand documents; no map reaches the y along `null`."""
 
     vectors: Floats
     squares: Floats
     null: Floats
+    mean: Floats | None
 
     @classmethod
-    def of(cls, X: Matrix) -> Self:
-        """Decompose the Gram matrix of the rows of X."""
+    def of(cls, X: Matrix, mean: Floats | None = None) -> Self:
+        """Decompose the Gram matrix of the rows of X, minus their mean if given."""
         product: Any = X @ X.T
         gram = product if isinstance(product, np.ndarray) else product.toarray()
+        if mean is not None:
+            centre_gram(gram, np.asarray(X @ mean), mean, wide=True)
         squares, vectors = np.linalg.eigh(gram)
-        real = squares > RANK_TOLERANCE**2 * squares[-1]
-        return cls(vectors[:, real], squares[real], vectors[:, ~real])
+        real = squares > max(RANK_TOLERANCE**2 * squares[-1], rounding_left(X.shape, mean))
+        return cls(vectors[:, real], squares[real], vectors[:, ~real], mean)
 
     def solve(self, y: Floats, _tolerance: float) -> Floats:
         """Return the shortest c whose K c is nearest to y."""
@@ -63,6 +65,8 @@ _LEADING_TOLERANCE = 1e-2
 # more.
 _LINKS = 3
 _MOST_STEPS, _MOST_ROUNDS = 400, 8
+# By what share aᵀa may still have grown in the last of so many steps.
+_SHARE_GAINED, _GAINS = 3e-5, 8
 # What is left of y that needs no other round, as a share of the tolerance.
 _NEARLY = 2.0
 _PAIRS = 20_000  # whose inner products are computed at a time
@@ -80,8 +84,6 @@ _SAME = 1e-6
 class SparseGram:
     """K of many documents by products with X and Xᵀ alone.
 
-    Steps are in float32, in half the time; what rounding leaves is the start of another round.
-
     Attributes
     ----------
     ridge
@@ -89,71 +91,103 @@ class SparseGram:
     triangle
         G with G K Gᵀ ≈ I, or None without links.
     leading, squares
-        The leading eigenvectors of K, and their eigenvalues.
+        The leading eigenvectors of K, and their eigenvalues. About the mean, the constant is among
+        them, and infinity its value.
+    null, mean
+        As of `DecomposedGram`; but dependences of documents are not known beforehand.
     """
 
     X: Any
-    ridge: np.float32
+    ridge: float
     triangle: Any
-    leading: NDArray[np.float32]
-    squares: NDArray[np.float32]
+    leading: Floats
+    squares: Floats
     null: Floats
+    mean: Floats | None
 
     @classmethod
-    def of(cls, X: Matrix, edges: sparse.csr_array | None, rng: np.random.Generator) -> Self:
-        """Prepare to solve; documents that nearly repeat each other should have an edge."""
-        single: Any = sparse.csr_array(X.astype(np.float32))
+    def of(
+        cls,
+        X: Matrix,
+        edges: sparse.csr_array | None,
+        rng: np.random.Generator,
+        shares: Floats | None = None,
+    ) -> Self:
+        """Prepare to solve; documents that nearly repeat each other should have an edge.
+
+        If given, `shares` of the documents make up their mean, which is subtracted.
+        """
         n = X.shape[0]
+        double, single = (sparse.csr_array(X.astype(kind)) for kind in (np.float64, np.float32))
         ridge = _RIDGE if X.shape[1] >= _MANY_TERMS * n else _RIDGE_OF_FEW_TERMS
-        triangle = None if edges is None else _triangle(single, edges, ridge)
-        gram: Any = aslinearoperator(single) @ aslinearoperator(single.T)
-        start: Any = rng.standard_normal(n, np.float32)
-        count = min(_LEADING, n - 2)
-        squares, vectors = eigsh(gram, k=count, tol=_LEADING_TOLERANCE, v0=start)
-        leading = np.asfortranarray(vectors.astype(np.float32))
-        shifted = (squares + ridge).astype(np.float32)
-        return cls(single, np.float32(ridge), triangle, leading, shifted, np.empty((n, 0)))
+        triangle = None if edges is None else _triangle(double, edges, ridge)
+        mean = None if shares is None else np.asarray(double.T @ shares)
+        null = np.empty((n, 0)) if shares is None else shares[:, np.newaxis]
+        level = np.full((n, null.shape[1]), n**-0.5)
+
+        def about(v: Any) -> Any:
+            return v - level @ (level.T @ v)
+
+        def image(v: Any) -> Any:
+            return about(single @ (single.T @ about(v).astype(np.float32)))
+
+        gram: Any = LinearOperator((n, n), matvec=image, dtype=np.float32)
+        start: Any = about(rng.standard_normal(n, np.float32))
+        squares, vectors = eigsh(gram, min(_LEADING, n - 2), tol=_LEADING_TOLERANCE, v0=start)
+        leading = np.asfortranarray(np.hstack([level, about(vectors)]))
+        values = np.append(np.full(level.shape[1], np.inf), squares + ridge)
+        return cls(double, ridge, triangle, leading, values, null, mean)
 
     def solve(self, y: Floats, tolerance: float) -> Floats:
-        """Return c with ‖y - K c‖ near this share of ‖y‖, if 400 steps a round suffice."""
+        """Return c with ‖y - K c‖ near this share of ‖y‖, and with an a = Xᵀc that has settled.
+
+        Documents that nearly repeat each other show much in a, and little in y.
+        """
         length = float(np.linalg.norm(y))
-        right = y / length
-        c = self._by_leading(right.astype(np.float32))
-        left = np.inf
+        right, c, left = y / length, np.zeros(len(y)), np.inf
         for _ in range(_MOST_ROUNDS):
-            missed = right - self._times(c)
-            residual = self._beyond(missed)
+            nearer = c + self._by_leading(right - self._times(c))
+            residual = self._beyond(right - self._times(nearer))
             before, left = left, float(np.linalg.norm(residual))
+            c = nearer if left < before else c
             if left <= _NEARLY * tolerance or left > before / 2:
                 break
-            c = c + self._by_steps(residual.astype(np.float32), tolerance).astype(np.float64)
-        return np.asarray((c + self._by_leading(missed)) * length)
+            c = c + self._by_steps(residual, tolerance, float(c @ right))
+        return np.asarray(c * length)
 
     def reaches(self, c: Floats, a: Floats) -> bool:
         """Whether c, with a = Xᵀc, is not a dependence of documents: y along it is out of reach."""
         return bool(a @ a > _LEAST_SQUARE * (c @ c) or self.ridge > _LEAST_SQUARE)
 
-    def _by_steps(self, residual: Any, tolerance: float) -> Any:
-        """Minimise the residual beyond the leading directions by conjugate residuals."""
-        c = np.zeros_like(residual)
+    def _by_steps(self, residual: Floats, tolerance: float, length: float) -> Floats:
+        """Solve for the residual by conjugate gradients; `length` is aᵀa of what is solved.
+
+        Where K is nearly singular, only the residual of a combination of all steps shrinks.
+        """
+        c: Floats = np.zeros_like(residual)
+        smooth, least, gains = c, residual, [np.inf]
         z = self._preconditioned(residual)
-        step, image = z.copy(), self._beyond(self._times(z))
-        z_image, step_image = image, image.copy()
-        curvature = float(z @ z_image)
+        step, slope = z, float(residual @ z)
         for _ in range(_MOST_STEPS):
-            if np.linalg.norm(residual) <= tolerance or curvature <= 0:
+            if slope <= 0:
                 break
-            conditioned = self._preconditioned(step_image)
-            length = np.float32(curvature / float(step_image @ conditioned))
-            c += length * step
-            residual = residual - length * step_image
-            z = z - length * conditioned
-            z_image = self._beyond(self._times(z))
-            previous, curvature = curvature, float(z @ z_image)
-            ratio = np.float32(curvature / previous)
-            step = z + ratio * step
-            step_image = z_image + ratio * step_image
-        return c
+            image = self._beyond(self._times(step))
+            factor = slope / float(step @ image)
+            c, residual = c + factor * step, residual - factor * image
+            gains.append(factor * slope)  # how much aᵀa grows, and what was missing shrinks
+            length += gains[-1]
+            if (
+                np.linalg.norm(residual) <= tolerance
+                and sum(gains[-_GAINS:]) <= _SHARE_GAINED * length
+            ):
+                return c
+            more = residual - least
+            share = -float(least @ more) / float(more @ more)
+            smooth, least = smooth + share * (c - smooth), least + share * more
+            z = self._preconditioned(residual)
+            before, slope = slope, float(residual @ z)
+            step = z + slope / before * step
+        return smooth
 
     def _times(self, v: Any) -> Any:
         return self.X @ (self.X.T @ v) + self.ridge * v
@@ -192,7 +226,7 @@ def _triangle(X: Any, edges: sparse.csr_array, ridge: float) -> sparse.csr_array
     entries /= np.sqrt(np.maximum(entries[:, _LINKS:], np.finfo(float).tiny))
     columns = np.column_stack([earlier, np.arange(n)])
     numbers, places = np.nonzero(columns >= 0)
-    parts = (entries[numbers, places].astype(np.float32), (numbers, columns[numbers, places]))
+    parts = (entries[numbers, places], (numbers, columns[numbers, places]))
     return sparse.csr_array(parts, shape=(n, n))
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from lpisearch.methods.base import GraphTransformer, generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.kernels import LEAST, KernelEmbedding
-from lpisearch.methods.linalg import DocumentSpace, graph_grams, whitening, whole_space
+from lpisearch.methods.linalg import graph_grams, whitening, whole_space
+from lpisearch.methods.locality import linked_mean
 from lpisearch.methods.orthogonal import orthogonal_directions
 
 
@@ -18,8 +19,8 @@ from lpisearch.methods.orthogonal import orthogonal_directions
 class KOLPI(GraphTransformer, KernelEmbedding):
     """Orthogonal locality preserving indexing in a reproducing kernel Hilbert space.
 
-    olpi-2005 proposes it in section 6. With Φ the documents (rows) in the space of a kernel and
-    K = ΦΦᵀ, a direction is a = Φᵀc, and the places are Φa = Kc. Each a minimises
+    olpi-2005 proposes it in section 6. With Φ the documents (rows) in the space of a kernel, about
+    their mean, and K = ΦΦᵀ, a direction is a = Φᵀc, and the places are Φa = Kc. Each a minimises
 
         f(a) = cᵀ K L K c / cᵀ K D K c
 
@@ -51,10 +52,6 @@ class KOLPI(GraphTransformer, KernelEmbedding):
     scales_, n_graph_components_, n_isolated_
         See `GraphTransformer`.
 
-    Notes
-    -----
-    A direction that is constant on a part of the graph has f = 0 and is kept, as in `OLPI`.
-
     References
     ----------
     D. Cai, X. He: Orthogonal locality preserving indexing, SIGIR 2005 (olpi-2005).
@@ -83,12 +80,10 @@ class KOLPI(GraphTransformer, KernelEmbedding):
         # Documents in an orthonormal basis of what the landmarks span.
         T = whitening(kernels.some(landmarks).matrix(np.arange(len(landmarks))), LEAST)
         if len(landmarks) == len(kernels):  # K = U diag(s²) Uᵀ and T = U / s: the features are U s
-            scales, basis = 1 / np.linalg.norm(T, axis=0), np.eye(T.shape[1])
-            space = DocumentSpace(T * scales, scales, basis, basis)
-            features = space.documents * scales
+            features = T / np.sum(T * T, axis=0)
         else:
             features = np.vstack([block @ T for _, block in kernels.blocks(landmarks)])
-            space = whole_space(features)
+        space = whole_space(features, linked_mean(features, W))
         linked = W.n_isolated < len(kernels)
         count = min(int(self.n_components), len(space.scales)) if linked else 0
         found = orthogonal_directions(*graph_grams(space.documents, W), space.scales, count)

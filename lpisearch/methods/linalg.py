@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, svds
 
-from lpisearch.methods.base import check_choice
+from lpisearch.methods.base import check_choice, indistinguishable
 from lpisearch.numeric.rows import row_lengths
 from lpisearch.numeric.threads import THREADS, map_threads, one_blas_thread
 
@@ -107,12 +107,8 @@ def _by_rows(part: Callable[[int], T], n: int) -> list[T]:
 
 
 SOLVERS = ("auto", "block", "arpack", "dense")
-# Up to this many entries LAPACK decomposes the full matrix; beyond, the smaller Gram matrix.
-DENSE_ENTRIES = 4_000_000
 # Up to this many documents or terms on the smaller side "auto" decomposes all of X.
 DENSE_SIDE = 1500
-# The Gram matrix squares the values: what is below the root of its rounding is noise.
-GRAM_TOLERANCE = 1e-7
 OVERSAMPLING = 20
 # The block's iteration stops when another round would move the subspace by less than this share.
 BLOCK_TOLERANCE = 1e-3
@@ -133,26 +129,8 @@ class Singular(NamedTuple):
 
 def full_svd(X: Matrix, *, mean: Floats | None = None) -> Singular:
     """Decompose X, minus the mean, to its numerical rank: for a few thousand documents."""
-    centre = np.zeros(X.shape[1]) if mean is None else mean.astype(np.float64)
-    if X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
-        dense = X.toarray() if sparse.issparse(X) else X
-        full = dense.astype(np.float64) - centre
-        U, s, Vt = linalg.svd(full, full_matrices=False, lapack_driver="gesdd")
-        tolerance = max(X.shape) * np.finfo(np.float64).eps
-        return _to_rank(Singular(U, s, Vt), tolerance)
-    X = X.astype(np.float64)
-    wide = X.shape[0] <= X.shape[1]
-    inner = X @ X.T if wide else X.T @ X
-    inner = inner.toarray() if sparse.issparse(inner) else inner
-    centre_gram(inner, np.asarray(X @ centre), centre, wide=wide)
-    squares, vectors = linalg.eigh(inner, overwrite_a=True, driver="evd")
-    keep = np.flatnonzero(squares > (GRAM_TOLERANCE**2) * squares[-1])[::-1]
-    s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
-    scaled = vectors / s
-    if wide:
-        terms = np.asarray(X.T @ scaled) - np.outer(centre, scaled.sum(axis=0))
-        return Singular(vectors, s, terms.T)
-    return Singular(np.asarray(X @ scaled) - centre @ scaled, s, vectors.T)
+    space = whole_space(X, mean)
+    return Singular(space.documents, space.scales, space.over_terms(np.eye(len(space.scales))).T)
 
 
 def truncated_svd(
@@ -178,7 +156,8 @@ def truncated_svd(
     if solver == "arpack":
         start = rng.standard_normal(smaller).astype(X.dtype)
         U, s, Vt = svds(operator, k=rank, v0=start, solver="arpack")
-        return _to_rank(_leading(Singular(U[:, ::-1], s[::-1], Vt[::-1]), rank, X.dtype), 1e-6)
+        real = np.flatnonzero(s > 1e-6 * s.max())[::-1]
+        return Singular(U[:, real], s[real], Vt[real])
     return _block_svd(operator, rank, rng)
 
 
@@ -268,17 +247,8 @@ def _chebyshev(A: Any, At: Any, Q: Floats, squares: Floats) -> Floats:
 
 
 def _leading(svd: Singular, rank: int, dtype: np.dtype[np.floating]) -> Singular:
-    return Singular(
-        svd.documents[:, :rank].astype(dtype, copy=False),
-        svd.values[:rank].astype(dtype, copy=False),
-        svd.terms[:rank].astype(dtype, copy=False),
-    )
-
-
-def _to_rank(svd: Singular, tolerance: float) -> Singular:
-    """Drop triplets whose value is noise compared with the largest."""
-    rank = int(np.count_nonzero(svd.values > tolerance * svd.values[:1].max(initial=0)))
-    return Singular(svd.documents[:, :rank], svd.values[:rank], svd.terms[:rank])
+    parts = svd.documents[:, :rank], svd.values[:rank], svd.terms[:rank]
+    return Singular(*(part.astype(dtype, copy=False) for part in parts))
 
 
 # Singular values below this share of the largest are rounding: two parallel documents of different
@@ -348,7 +318,9 @@ def whole_space(X: Matrix, mean: Floats | None = None) -> DocumentSpace:
     if mean is not None:
         mean = mean.astype(np.float64)
         centre_gram(gram, np.asarray(double @ mean), mean, wide=wide)
-    scales, U = _decompose(gram)
+    scales, U = _decompose(gram, rounding_left(X.shape, mean))
+    if not len(scales):
+        raise indistinguishable(X.shape[1])
     if not wide:
         places = product(double, U) - (0 if mean is None else mean @ U)
         return DocumentSpace(places / scales, scales, U, np.eye(len(scales)))
@@ -396,10 +368,15 @@ def graph_grams(U: Floats, W: Affinity) -> tuple[Floats, Floats]:
     return (affinity_gram + affinity_gram.T) / 2, (degree_gram + degree_gram.T) / 2
 
 
-def _decompose(gram: Floats) -> tuple[Floats, Floats]:
+def rounding_left(shape: tuple[int, ...], mean: Floats | None) -> float:
+    """Return the square of what rounding leaves of equal documents about their mean."""
+    return 0.0 if mean is None else max(shape) * np.finfo(np.float64).eps * float(mean @ mean)
+
+
+def _decompose(gram: Floats, least: float = 0.0) -> tuple[Floats, Floats]:
     """Return singular values and vectors from the Gram matrix of the smaller side."""
     squares, vectors = np.linalg.eigh(gram)
-    real = np.flatnonzero(squares > RANK_TOLERANCE**2 * squares[-1])[::-1]
+    real = np.flatnonzero(squares > max(RANK_TOLERANCE**2 * squares[-1], least))[::-1]
     return np.sqrt(squares[real]), vectors[:, real]
 
 

@@ -1,12 +1,7 @@
-"""Exact locality directions, and Laplacian scores of terms.
+"""Locality directions, by the equation of `LPI`, and Laplacian scores of terms.
 
-With documents as rows, X = U S Vᵀ, possibly centred. In the space of the decomposition,
-Z = U S, the maximising form of the problem (rlpi-2007, equation 6) is
-
-    Zᵀ W Z b = λ Zᵀ D Z b,    a = V b,
-
-solved for the largest λ, in time cubic in the dimensions of that space. The scales S cancel, so it
-is solved for U b' with b' = S b. A term is a column f of X.
+The scales S of X = U S Vᵀ cancel, so the equation is solved for U b' with b' = S b. A term is a
+column f of X.
 """
 
 from __future__ import annotations
@@ -181,6 +176,13 @@ def _vectors_of_sum_0(
 def participating_degrees(W: Affinity) -> Floats:
     """Return the degrees, with 0 for isolated documents, even those with an edge to themselves."""
     return np.asarray(np.where(W.component_labels >= 0, W.degrees, 0))
+
+
+def linked_mean(X: Matrix, W: Affinity) -> Floats:
+    """Return the mean of the documents that have a neighbour; of all if none has."""
+    linked = np.flatnonzero(W.component_labels >= 0)
+    documents = X[linked] if len(linked) else X
+    return np.asarray(documents.mean(axis=0, dtype=np.float64)).ravel()
 
 
 def _maximise(U: Floats, W: Affinity, count: int) -> tuple[Floats, Floats]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
-from lpisearch.methods.locality import LocalityProjection, participating_degrees
-
-if TYPE_CHECKING:
-    from lpisearch.graphs.affinity import Affinity, Floats, Matrix
+from lpisearch.methods.locality import LocalityProjection, linked_mean
 
 
 @dataclass(eq=False, repr=False)
@@ -89,14 +86,7 @@ class LPP(LocalityProjection):
 
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         W = self._affinity(X, y, affinity)
-        self.mean_ = self._mean(X, W)
-        directions = self._directions(X, W, self.mean_ if self.centred else None)
+        mean = linked_mean(X, W) if self.centred else None
+        self.mean_ = np.zeros(X.shape[1], X.dtype) if mean is None else mean.astype(X.dtype)
+        directions = self._directions(X, W, mean)
         self._store(directions.components, directions.values, self.n_components)
-
-    def _mean(self, X: Matrix, W: Affinity) -> Floats:
-        """Return the mean of the documents with a neighbour; zeros if not centred."""
-        if not self.centred:
-            return np.zeros(X.shape[1], X.dtype)
-        linked = np.flatnonzero(participating_degrees(W))
-        documents = X[linked] if len(linked) else X
-        return np.asarray(documents.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)

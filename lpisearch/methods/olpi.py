@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from lpisearch.methods.base import generator
 from lpisearch.methods.catalogue import CATALOGUE, DIMENSIONS
 from lpisearch.methods.gram import DecomposedGram, SparseGram, same_documents
 from lpisearch.methods.linalg import FULL_SPACE, document_space, graph_grams
-from lpisearch.methods.locality import LocalityProjection
+from lpisearch.methods.locality import LocalityProjection, linked_mean
 from lpisearch.methods.orthogonal import document_directions, orthogonal_directions
 from lpisearch.numeric.threads import one_blas_thread
 
@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 class OLPI(LocalityProjection):
     """Orthogonal locality preserving indexing (olpi-2005).
 
-    With documents as rows, X = U S Vᵀ, W the affinity of the graph, D its degrees and L = D - W,
-    the directions a_1, a_2, … are unit vectors in the space of the SVD; each minimises
+    1. Documents are centred about their mean m and represented by their principal components.
+    2. There, with Z = X - 1mᵀ, W the affinity of the graph, D its degrees and L = D - W, each of
+       the directions a_1, a_2, …, which are unit vectors, minimises
 
-        f(a) = aᵀXᵀLXa / aᵀXᵀDXa
+           f(a) = aᵀZᵀLZa / aᵀZᵀDZa
 
-    (equation 6; the paper writes documents as columns) among those orthogonal to all before it.
-    So the map keeps the metric of the document space: with all dimensions it is a rotation.
+       (equation 6; the paper writes documents as columns) among those orthogonal to all before
+       it. With all dimensions, distances are those of the documents.
 
     Parameters
     ----------
     n_components
         Dimensions to keep.
+    centred
+        Whether documents are centred. If not, and they are independent, the first direction maps
+        all of them to the same value, with f = 0, and with all dimensions the map is a rotation.
     svd_components
-        How many leading dimensions of the SVD space are used: "auto" or None for all. With None
+        How many principal components are used: "auto" or None for all. With None
         the directions are exact, in time cubic in the number of documents or terms, whichever is
         smaller. With "auto" they are found by iteration beyond 3,000 (see Notes).
     random_state
@@ -51,8 +55,8 @@ class OLPI(LocalityProjection):
     components_
         n_components_ x n_terms, orthonormal rows.
     eigenvalues_
-        1 - f of each component, largest first: aᵀXᵀWXa / aᵀXᵀDXa, on the scale of the graph
-        eigenvalues of W y = λ D y. They are at least as large as those of LPI in the same space.
+        1 - f of each component, largest first: aᵀZᵀWZa / aᵀZᵀDZa, on the scale of the graph
+        eigenvalues of W y = λ D y. They are at least as large as those of `LPP` in the same space.
     solver_
         "exact", "iterative", or "leading" for a part of the space.
     bounds_
@@ -65,15 +69,13 @@ class OLPI(LocalityProjection):
 
     Notes
     -----
-    *The constant direction.* If the rows of X are independent, one direction maps all documents
-    to the same value, with f = 0. It is kept, and comes first: all others are orthogonal to it, it
-    changes no distance, and without it the map would not be a rotation. The paper's PCA, about the
-    mean, leaves it out. A graph of k parts has k such directions, one for each; they come first.
+    `transform` is `X @ components_.T`, without subtracting the mean: no distance changes. A graph
+    of k parts has k - 1 directions with f = 0 (k, if not centred); they come first.
 
-    *Many documents.* Beyond 3,000 documents and terms, XXᵀc = Xa is solved by iteration until what
-    is left of Xa raises f by 1 % at most. The map stays orthonormal to rounding. `bounds_` says
-    how near f is. With fewer than twice as many terms as documents XXᵀ is nearly singular: 1e-6 is
-    added to its diagonal, and f is further from its bound.
+    *Many documents.* Beyond 3,000 documents and terms, ZZᵀc = Za is solved by iteration until what
+    is left of Za raises f by 1 % at most, and a hardly changes any more. The map stays orthonormal
+    to rounding. `bounds_` says how near f is. With fewer than twice as many terms as documents ZZᵀ
+    is nearly singular: 1e-6 is added to its diagonal, and f is further from its bound.
 
     *Isolated documents.* f is 0 / 0 for a direction in which only documents without a neighbour
     are non-zero. Such directions come last, with eigenvalue 0. If no document has a neighbour,
@@ -92,12 +94,14 @@ class OLPI(LocalityProjection):
     >>> olpi.components_.shape, olpi.n_graph_components_
     ((2, 4), 2)
     >>> olpi.eigenvalues_.round(6)
-    array([1., 1.])
+    array([1.      , 0.611452])
     """
 
     about = CATALOGUE["olpi"]
 
     n_components: int = DIMENSIONS
+    _: KW_ONLY
+    centred: bool = True
 
     def _fit(self, X: Any, y: Any, affinity: Any) -> None:
         self.seconds_: dict[str, float] = {}
@@ -119,7 +123,8 @@ class OLPI(LocalityProjection):
     def _fit_space(self, X: Any, W: Affinity) -> None:
         limit = self.svd_components if isinstance(self.svd_components, int) else None
         with self._timed("space"):
-            space = document_space(X, limit, generator(self.random_state))
+            mean = linked_mean(X, W) if self.centred else None
+            space = document_space(X, limit, generator(self.random_state), mean=mean)
         with self._timed("directions"):
             affinity_gram, degree_gram = graph_grams(space.documents, W)
             # Without any edge the directions would be those of LSI, each of weight 0.
@@ -135,11 +140,12 @@ class OLPI(LocalityProjection):
             X, W = sparse.csr_array(X)[linked].astype(np.float64), W.of(linked)
             gram: DecomposedGram | SparseGram
             if exact:
-                gram = DecomposedGram.of(X)
+                gram = DecomposedGram.of(X, linked_mean(X, W) if self.centred else None)
             else:
                 groups = same_documents(X, W.edges)
                 X, W = X[np.unique(groups, return_index=True)[1]], W.merged(groups)
-                gram = SparseGram.of(X, W.edges, rng)
+                shares = np.bincount(groups) / len(groups)
+                gram = SparseGram.of(X, W.edges, rng, shares if self.centred else None)
         with self._timed("directions"), one_blas_thread():
             count = min(self.n_components, X.shape[0] - gram.null.shape[1])
             found = document_directions(X, W, gram, count, rng)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # Of eigenvectors, in double and in single precision; at 1e-4 the second may pass for the first.
-_EXACT, _NEAR = 1e-10, 1e-5
+_EXACT, _NEAR = 1e-10, 1e-6
 # By how much what is left of y may raise f, and the least that is worth the steps.
 _SHARE_LEFT, _LEAST_LEFT = 1e-2, 1e-5
 # The number of attempts at a direction: linearly dependent documents put some out of reach.
@@ -45,8 +45,7 @@ _MOST_DEPENDENCES = 20
 _UNSEEN = 1e-10
 
 
-@dataclass(frozen=True, slots=True)
-class OrthogonalDirections:
+class OrthogonalDirections(NamedTuple):
     """Orthonormal columns, and g of each, largest first; 1 - g is the paper's eigenvalue.
 
     Directions with aᵀBa = 0, for which g is not defined, come last with the value 0.
@@ -126,7 +125,7 @@ def _space_directions(values: Floats, basis: Floats, unseen: Floats, count: int)
     complement = Complement(lambda v: values * v, len(values))
     columns = np.hstack([unseen, np.empty((len(unseen), count))])
     for j in range(unseen.shape[1], columns.shape[1]):
-        direction = basis @ complement.leading().vector
+        direction = basis @ complement.leading()[0]
         for _ in range(2):  # the second pass removes what rounding left
             direction /= np.linalg.norm(direction)
             direction -= columns[:, :j] @ (columns[:, :j].T @ direction)
@@ -153,7 +152,8 @@ def document_directions(
     """Find directions by the places y = Xa of documents, each of which has a neighbour.
 
     With u = D^½y, N = D^-½WD^-½ and a = Xᵀc, g is uᵀNu / uᵀu, and aⱼᵀa = cⱼᵀy: u is the largest
-    eigenvector of N on the complement of all D^-½cⱼ, and c follows from XXᵀc = y.
+    eigenvector of N on the complement of all D^-½cⱼ, and c follows from XXᵀc = y. If `gram` has a
+    mean, X is about it.
     """
     degrees, scale = W.degrees, 1 / np.sqrt(W.degrees)
     complement = Complement(
@@ -184,17 +184,10 @@ def document_directions(
                 break
         length = np.linalg.norm(a)
         rows[j], mixing[:, j] = a / length, c / length
-        y = X @ rows[j]
+        y = X @ rows[j] - (0 if gram.mean is None else gram.mean @ rows[j])
         values[j] = (y @ (W @ y)) / (y @ (degrees * y))
         complement.add(scale * mixing[:, j])
     return DocumentDirections(rows, values, bounds)
-
-
-class LeadingVector(NamedTuple):
-    """A unit vector and its value."""
-
-    vector: Floats
-    value: float
 
 
 # Up to so many dimensions a complement is solved as a dense problem: as fast, to the last digit.
@@ -236,8 +229,8 @@ class Complement:
             self._columns[:, self._count] = unit
             self._count += 1
 
-    def leading(self) -> LeadingVector:
-        """Return the vector with the largest value."""
+    def leading(self) -> tuple[Floats, float]:
+        """Return the unit vector with the largest value, and this value."""
         if self._size <= _DENSE or self._size - self._count <= _BASIS:
             return self._by_dense_solver()
         values, vectors = eigsh(
@@ -246,7 +239,7 @@ class Complement:
             maxiter=50 * self._size,
         )  # fmt: skip
         self._start = vectors[:, 0] + self._drawn()  # with something of every other vector
-        return LeadingVector(self._unit(vectors[:, 0]), float(values[0]) - _SHIFT)
+        return self._unit(vectors[:, 0]), float(values[0]) - _SHIFT
 
     def _image(self, v: Floats) -> Floats:
         """Return the image of a vector of the complement, where every Krylov vector is."""
@@ -266,9 +259,9 @@ class Complement:
         drawn = self._rng.standard_normal(self._size)
         return np.asarray(_DRAWN * drawn / np.linalg.norm(drawn))
 
-    def _by_dense_solver(self) -> LeadingVector:
+    def _by_dense_solver(self) -> tuple[Floats, float]:
         columns = self._columns[:, : self._count]
         basis = qr(columns)[0][:, self._count :] if self._count else np.eye(self._size)
         image = np.column_stack([self._times(column) for column in basis.T])
         values, vectors = np.linalg.eigh(basis.T @ image)
-        return LeadingVector(self._unit(basis @ vectors[:, -1]), float(values[-1]))
+        return self._unit(basis @ vectors[:, -1]), float(values[-1])

@@ -28,9 +28,9 @@ def topics(n_documents: int, n_terms: int, n_topics: int = 3, seed: int = 0) -> 
 
 
 def locality(X: Floats, W: Floats, directions: Floats) -> Floats:
-    """f(a) of the paper, equation 6, for each row of directions, term by term."""
+    """f(a) of the paper, equation 6, for each row of directions, about the mean, term by term."""
     D = np.diag(W.sum(axis=1))
-    Y = X @ directions.T
+    Y = (X - X.mean(axis=0)) @ directions.T
     return np.asarray(np.diag(Y.T @ (D - W) @ Y) / np.diag(Y.T @ D @ Y))
 
 
@@ -38,10 +38,10 @@ WIDE = topics(40, 120)
 TALL = topics(80, 25)
 
 
-@pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
-def test_all_components_are_orthonormal(X: Floats) -> None:
-    components = OLPI(n_components=min(X.shape)).fit(X).components_
-    np.testing.assert_allclose(components @ components.T, np.eye(min(X.shape)), atol=1e-12)
+@pytest.mark.parametrize(("X", "rank"), [(WIDE, 39), (TALL, 25)], ids=["wide", "tall"])
+def test_all_components_are_orthonormal(X: Floats, rank: int) -> None:
+    components = OLPI(n_components=rank).fit(X).components_
+    np.testing.assert_allclose(components @ components.T, np.eye(rank), atol=1e-12)
 
 
 @pytest.mark.parametrize("X", [WIDE, TALL], ids=["wide", "tall"])
@@ -57,42 +57,58 @@ def test_each_component_is_the_minimum_on_the_complement(X: Floats) -> None:
     olpi = OLPI(n_components=15, n_neighbors=4).fit(X)
     W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
     D = np.diag(W.sum(axis=1))
-    V = svd(X, full_matrices=False)[2].T
+    about = X - X.mean(axis=0)
+    V = svd(about, full_matrices=False)[2][:39].T
     for k, f in enumerate(olpi.locality_):
         taken = V.T @ olpi.components_[:k].T
-        Z = X @ V @ (qr(taken)[0][:, k:] if k else np.eye(V.shape[1]))
+        Z = about @ V @ (qr(taken)[0][:, k:] if k else np.eye(V.shape[1]))
         lowest = eigh(Z.T @ (D - W) @ Z, Z.T @ D @ Z, eigvals_only=True)[0]
         assert f == pytest.approx(lowest, abs=1e-9)
 
 
+def test_with_all_dimensions_distances_are_those_of_the_documents() -> None:
+    Y = OLPI(n_components=39).fit_transform(WIDE)
+    Y, about = Y - Y.mean(axis=0), WIDE - WIDE.mean(axis=0)
+    np.testing.assert_allclose(Y @ Y.T, about @ about.T, atol=1e-12)
+
+
 def test_with_all_dimensions_the_map_is_a_rotation() -> None:
-    olpi = OLPI(n_components=40, eigenvalue_power=0).fit(WIDE)
+    olpi = OLPI(n_components=40, centred=False, eigenvalue_power=0).fit(WIDE)
     Y = olpi.transform(WIDE)
     np.testing.assert_allclose(Y @ Y.T, WIDE @ WIDE.T, atol=1e-12)
     E = olpi.embed(WIDE)
     np.testing.assert_allclose(E @ E.T, WIDE @ WIDE.T, atol=1e-12)
 
 
-def test_independent_documents_have_a_constant_first_direction() -> None:
-    """Kept as in the paper: one value for all documents, f = 0, and none after it."""
-    olpi = OLPI(n_components=5).fit(WIDE)
+def test_independent_documents_that_are_not_centred_have_a_constant_first_direction() -> None:
+    olpi = OLPI(n_components=5, centred=False).fit(WIDE)
     first = olpi.transform(WIDE)[:, 0]
     np.testing.assert_allclose(first, first.mean(), rtol=1e-7)
     assert olpi.locality_[0] == pytest.approx(0, abs=1e-12)
     assert olpi.locality_[1] > 1e-4
 
 
+def test_centred_documents_have_no_constant_direction() -> None:
+    olpi = OLPI(n_components=5).fit(WIDE)
+    assert olpi.locality_[0] > 1e-4
+    assert olpi.transform(WIDE).std(axis=0).min() > 1e-3
+
+
 def test_dependent_documents_have_no_constant_direction() -> None:
-    assert OLPI(n_components=2).fit(TALL).locality_[0] > 1e-4
+    assert OLPI(n_components=2, centred=False).fit(TALL).locality_[0] > 1e-4
 
 
-def test_a_graph_in_two_parts_gives_two_directions_of_locality_zero() -> None:
+@pytest.mark.parametrize(("centred", "zeros"), [(True, 1), (False, 2)])
+def test_a_graph_in_two_parts_gives_directions_of_locality_zero(
+    centred: bool,  # noqa: FBT001 -- a case
+    zeros: int,
+) -> None:
     half = topics(12, 40, n_topics=1)
     X = np.block([[half, np.zeros((12, 40))], [np.zeros((12, 40)), half[::-1]]])
-    olpi = OLPI(n_components=6, n_neighbors=3).fit(X)
+    olpi = OLPI(n_components=6, centred=centred, n_neighbors=3).fit(X)
     assert olpi.n_graph_components_ == 2
-    assert np.count_nonzero(olpi.locality_ < 1e-10) == 2
-    Y = olpi.transform(X)[:, :2]
+    assert np.count_nonzero(olpi.locality_ < 1e-10) == zeros
+    Y = olpi.transform(X)[:, :zeros]
     np.testing.assert_allclose(Y[:12], np.tile(Y[0], (12, 1)), atol=1e-6)
     np.testing.assert_allclose(Y[12:], np.tile(Y[12], (12, 1)), atol=1e-6)
     assert np.linalg.norm(Y[0] - Y[12]) > 0.01
@@ -101,13 +117,13 @@ def test_a_graph_in_two_parts_gives_two_directions_of_locality_zero() -> None:
 def test_isolated_documents_come_last_and_disturb_no_other_direction() -> None:
     X = np.zeros((42, 122))
     X[:40, :120], X[40, 120], X[41, 121] = WIDE, 1, 1
-    olpi = OLPI(n_components=42).fit(X)
-    alone = OLPI(n_components=40).fit(WIDE)
+    olpi = OLPI(n_components=41).fit(X)
+    alone = OLPI(n_components=39).fit(WIDE)
     assert olpi.n_isolated_ == 2
-    np.testing.assert_allclose(olpi.eigenvalues_[:40], alone.eigenvalues_, atol=1e-10)
-    np.testing.assert_array_equal(olpi.eigenvalues_[40:], 0)
-    np.testing.assert_allclose(olpi.components_[:40, 120:], 0, atol=1e-12)
-    np.testing.assert_array_equal(olpi.scales_[40:], 0)
+    np.testing.assert_allclose(olpi.eigenvalues_[:39], alone.eigenvalues_, atol=1e-10)
+    np.testing.assert_array_equal(olpi.eigenvalues_[39:], 0)
+    np.testing.assert_allclose(olpi.components_[:39, 120:], 0, atol=1e-12)
+    np.testing.assert_array_equal(olpi.scales_[39:], 0)
 
 
 @pytest.mark.parametrize("labels", [None, list("abcd")])
@@ -147,35 +163,37 @@ def test_the_largest_loading_is_positive() -> None:
 
 def test_duplicates_add_no_dimension() -> None:
     X = np.repeat(topics(15, 60), 2, axis=0)
-    with pytest.warns(FewerDimensions, match="have only 15"):
+    with pytest.warns(FewerDimensions, match="have only 14"):
         olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
     Y = olpi.transform(X)
     np.testing.assert_allclose(Y[::2], Y[1::2], atol=1e-12)
     gram = olpi.components_ @ olpi.components_.T
-    np.testing.assert_allclose(gram, np.eye(15), atol=1e-10)
+    np.testing.assert_allclose(gram, np.eye(14), atol=1e-10)
 
 
 def test_near_duplicates_keep_the_directions_orthonormal() -> None:
     random = np.random.default_rng(6)
     X = np.repeat(topics(15, 60), 2, axis=0) + 1e-4 * random.random((30, 60))
-    olpi = OLPI(n_components=30, n_neighbors=4).fit(X)
+    olpi = OLPI(n_components=29, n_neighbors=4).fit(X)
     gram = olpi.components_ @ olpi.components_.T
-    np.testing.assert_allclose(gram, np.eye(30), atol=1e-8)
+    np.testing.assert_allclose(gram, np.eye(29), atol=1e-8)
     W = nearest(X, options=GraphOptions(n_neighbors=4)).toarray()
     np.testing.assert_allclose(olpi.locality_, locality(X, W, olpi.components_), atol=1e-6)
 
 
-def test_equal_documents_leave_one_dimension() -> None:
+def test_equal_documents_leave_one_dimension_at_most() -> None:
     X = np.tile(topics(1, 20), (6, 1))
-    olpi = OLPI(n_components=1).fit(X)
+    olpi = OLPI(n_components=1, centred=False).fit(X)
     np.testing.assert_allclose(np.abs(olpi.components_), X[:1], atol=1e-12)
+    with pytest.raises(ValueError, match="The documents cannot be distinguished"):
+        OLPI(n_components=1).fit(X)
 
 
 def test_labels_bring_each_class_to_one_point() -> None:
     labels = [f"topic {i % 3}" for i in range(40)]
     olpi = OLPI(n_components=3).fit(WIDE, labels)
     assert olpi.n_graph_components_ == 3
-    Y = olpi.transform(WIDE)
+    Y = olpi.transform(WIDE)[:, :2]
     for first in range(3):
         same = Y[first::3]
         np.testing.assert_allclose(same, np.tile(same[0], (len(same), 1)), atol=1e-7)
@@ -184,9 +202,9 @@ def test_labels_bring_each_class_to_one_point() -> None:
 
 def test_a_class_of_one_document_counts_as_isolated() -> None:
     labels = [["alone"], *([f"topic {i % 3}"] for i in range(1, 40))]
-    olpi = OLPI(n_components=40).fit(WIDE, labels)
+    olpi = OLPI(n_components=39).fit(WIDE, labels)
     assert olpi.n_isolated_ == 1
-    assert np.count_nonzero(olpi.locality_ < 1e-9) == 3
+    assert np.count_nonzero(olpi.locality_ < 1e-9) == 2
     assert olpi.eigenvalues_[-1] == 0
 
 
@@ -207,7 +225,7 @@ def test_a_ready_graph_is_used_as_it_is() -> None:
 
 def test_the_svd_space_can_be_limited() -> None:
     components = OLPI(n_components=5, svd_components=9).fit(WIDE).components_
-    leading = svd(WIDE, full_matrices=False)[2][:9]
+    leading = svd(WIDE - WIDE.mean(axis=0), full_matrices=False)[2][:9]
     np.testing.assert_allclose(components @ leading.T @ leading, components, atol=1e-10)
 
 
