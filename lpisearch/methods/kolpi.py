@@ -62,7 +62,7 @@ class KOLPI(GraphTransformer, KernelEmbedding):
     >>> from lpisearch.methods.kolpi import KOLPI
     >>> X = np.array([[1.0, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]])
     >>> KOLPI(n_components=2, n_neighbors=1).fit(X).eigenvalues_.round(6)
-    array([1., 1.])
+    array([ 1., -1.])
     """
 
     about = CATALOGUE["kolpi"]
