@@ -54,9 +54,10 @@ def test_a_client_that_is_killed_while_it_ingests(
     new_address: Callable[[], Address], folder: Callable[..., Path], processes: Any
 ) -> None:
     root = folder(_files())
-    begun = time.monotonic()
-    whole = processes.Process(target=run_ingest, args=(new_address(), [str(root)], _OPTIONS))
-    _killed(whole, 120)
+    for _ in range(2):  # the second is as warm as those that follow
+        begun = time.monotonic()
+        whole = processes.Process(target=run_ingest, args=(new_address(), [str(root)], _OPTIONS))
+        _killed(whole, 120)
     lasted = time.monotonic() - begun
     killed = 0
     for moment in range(1, _MOMENTS + 1):
